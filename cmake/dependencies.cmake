@@ -16,6 +16,12 @@ foreach(target IN ITEMS rocksdb rocksdb-shared RocksDB::rocksdb RocksDB::rocksdb
     set(ROCKSYNC_ROCKSDB ${target})
   endif()
 endforeach()
+# Several may be installed, and a wrong path is no error as long as one is found.
+if(RocksDB_DIR)
+  message(STATUS "RocksDB ${RocksDB_VERSION}: ${RocksDB_DIR}")
+else()
+  message(STATUS "RocksDB: the target ${ROCKSYNC_ROCKSDB} of this build")
+endif()
 
 if(ROCKSYNC_BUILD_TOOLS OR ROCKSYNC_BUILD_TESTS)
   find_package(CLI11 REQUIRED CONFIG)

@@ -30,7 +30,7 @@ page() {  # NAME DESCRIPTION COMMAND INCLUDED
     sed -E "s/^\.TH [^ ]*/.TH ${1^^}/; s/^(rocksync|replicated_store) \\\\-/$1 \\\\-/; s/replicated_store/rocksync-store/g" |
     gzip -9n >"$out/$1.1.gz"
 }
-version=$("$bin/rocksync" --version)
+version=$("$bin/rocksync" --version | head -n 1)
 mapfile -t commands < <("$bin/rocksync" --help | sed -nE '/^Subcommands:/,$ s/^  ([a-z]+) .*/\1/p')
 { cat "$more/rocksync.h2m"; printf '.PP\nThe commands:\n'; printf '.BR rocksync\\-%s (1)\n' "${commands[@]}"; } >"$out/all.h2m"
 page rocksync "tools for replicated RocksDB databases" "$bin/rocksync" "$out/all.h2m"

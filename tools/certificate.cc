@@ -120,17 +120,25 @@ Status CheckRenewal(const CertificateOptions& options, const std::string& file,
           " if this one takes its place; else choose another --output");
 }
 
-// The key that is there, for the certificate there; null if there is none.
+// The key of the certificate that is there. It may lie elsewhere, and a
+// certificate for another one would not fit it.
 Status ReadKeyToKeep(const CertificateOptions& options,
                      CertificateAndKey* pair) {
   const std::string file = KeyFile(options);
   const Status found = rocksdb::Env::Default()->FileExists(file);
-  if (!found.ok()) return found.IsNotFound() ? Status::OK() : found;
+  if (found.IsNotFound()) {
+    return Status::InvalidArgument(
+        CertificateFile(options) + " is there, without " + file,
+        "bring the key; or move the certificate away, and a new one with a new "
+        "key is made (--id: the replica's)");
+  }
+  if (!found.ok()) return found;
   const Status status = ReadPrivateKey(file, &pair->key);
   if (!status.ok() || IsPair(*pair)) return status;
   return Status::InvalidArgument(
       file + " is not the private key of " + CertificateFile(options),
-      "bring that key; or move " + file + " away, and a new one is made");
+      "bring that key; or move both files away, and new ones are made (--id: "
+      "the replica's)");
 }
 
 // What is there is replaced only by what renews it. `*key`: of what is renewed.

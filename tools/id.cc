@@ -138,8 +138,8 @@ Status WhyThereIsNone(const IdOptions& options) {
       "rocksync: no database is in " + directory +
           (there ? "" : ", which is not there"),
       "give the directory of an offline database; for a replica to be, "
-      "`rocksync id --make " +
-          directory + "` makes its id beforehand");
+      "`rocksync id --make DIR` makes its id beforehand, in the directory that "
+      "its database will be in");
 }
 
 }  // namespace
@@ -148,7 +148,10 @@ Status ReadReplicaId(const std::string& directory,
                      const std::vector<std::string>& wal_dirs, uint64_t* id) {
   std::unique_ptr<OfflineDB> offline;
   IdentityRecord identity;
-  Status status = CheckHasIndex(directory, kNoReplica);
+  Status status = CheckHasIndex(
+      directory,
+      "it is a plain database, not a replica; it gets an id when it is opened "
+      "as one for the first time");
   if (status.ok()) status = OfflineDB::Open(directory, wal_dirs, &offline);
   if (status.ok()) status = ReadIdentity(*offline, directory, &identity);
   *id = identity.replica_id;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "rocksdb/version.h"
 #include "tools/certificate.h"
 #include "tools/clone.h"
 #include "tools/detach.h"
@@ -256,7 +257,7 @@ Command AddCertificate(CLI::App* app) {
       });
   command
       ->add_option("--output", options->stem,
-                   "make STEM.pem and STEM.key; or, if they are there and the "
+                   "make STEM.pem and STEM.key; or, if both are there and the "
                    "replica's, renew STEM.pem for the same key")
       ->type_name("STEM");
   command
@@ -511,7 +512,8 @@ int main(int argc, char** argv) {
   CLI::App app("Tools for replicated RocksDB databases", "rocksync");
   app.formatter(std::make_shared<rocksync::HelpFormatter>());
   app.require_subcommand(1);
-  app.set_version_flag("--version", "rocksync " ROCKSYNC_VERSION);
+  app.set_version_flag("--version", "rocksync " ROCKSYNC_VERSION "\nRocksDB " +
+                                        rocksdb::GetRocksVersionAsString());
   app.set_help_all_flag("--help-all", "Print the help of all commands");
   app.failure_message(NameCommand);
 

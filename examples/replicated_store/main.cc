@@ -30,6 +30,7 @@
 #include "rocksdb/cache.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
+#include "rocksdb/version.h"
 #include "rocksync/filter_policy.h"
 #include "rocksync/leaf_fingerprints.h"
 #include "rocksync/options.h"
@@ -342,7 +343,9 @@ bool ParseArguments(int argc, char** argv, rocksync::Settings* settings,
       "rocksync-store");
   app.formatter(std::make_shared<rocksync::HelpFormatter>());
   rocksync::AddOptions(&app, settings);
-  app.set_version_flag("--version", "rocksync-store " ROCKSYNC_VERSION);
+  app.set_version_flag("--version", "rocksync-store " ROCKSYNC_VERSION
+                                    "\nRocksDB " +
+                                        rocksdb::GetRocksVersionAsString());
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

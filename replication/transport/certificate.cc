@@ -343,7 +343,8 @@ rocksdb::Status CheckCa(const CertificateAndKey& ca, const std::string& file,
   }
   if (!IsPair(ca)) {
     return rocksdb::Status::InvalidArgument(
-        key_file + " is not the private key of the CA " + file);
+        key_file + " is not the private key of the CA " + file,
+        "give the files of one CA");
   }
   if (X509_cmp_current_time(X509_get0_notAfter(ca.certificate.get())) < 0) {
     return rocksdb::Status::InvalidArgument(

@@ -181,11 +181,11 @@ def report(phase: Phase, passed: bool) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev stress", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=5, help="all modes together")
-    parser.add_argument("--seed", type=int, default=1, help="of the crash script's choices; newer scripts draw their own, and log them")
-    parser.add_argument("--interval", type=int, default=15, help="seconds from a start to its kill, in the black box")
+    parser.add_argument("--minutes", type=float, default=5, help="all modes together (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the crash script's choices (%(default)s); newer scripts draw their own, and log them")
+    parser.add_argument("--interval", type=int, default=15, help="seconds from a start to its kill, in the black box (%(default)s)")
     parser.add_argument("--plant", choices=["none", "drop-pair"], default="none",
-                        help="a fault, to see that the machine notices")
+                        help="a fault, to see that it is noticed")
     parser.add_argument("--script", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--db-stress", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--run", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

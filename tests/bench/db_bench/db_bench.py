@@ -69,10 +69,10 @@ def measure(options: argparse.Namespace, prefix: str, threads: int, benchmarks: 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="./dev bench db_bench", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--num", type=int, default=1000000, help="keys, and operations of each benchmark")
-    parser.add_argument("--value_size", type=int, default=100, help="bytes")
-    parser.add_argument("--rounds", type=int, default=5, help="of each kind")
-    parser.add_argument("--only", metavar="NAME", help="a benchmark; what has to be run before it is run as well")
+    parser.add_argument("--num", type=int, default=1000000, help="keys, and operations of each benchmark (%(default)s)")
+    parser.add_argument("--value_size", type=int, default=100, help="bytes (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="of each kind (%(default)s)")
+    parser.add_argument("--only", metavar="NAME", help="a benchmark, and what has to be run before it; one of: " + ", ".join(RUNS[0][2]))
     parser.add_argument("--directory", default=None, help="where the databases are, on a disk of one's choice")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each case")
     parser.add_argument("--db-bench", required=True, help=argparse.SUPPRESS)

@@ -261,12 +261,24 @@ TEST_F(CertificateToolTest, AKeyOfAnotherCertificateStays) {
   auto before = ContentOfFiles(root_.path());
   EXPECT_EQ(Issue("a", ""), 2);
   EXPECT_THAT(err_.str(), HasSubstr("a.key is not the private key of"));
-  EXPECT_THAT(err_.str(), HasSubstr("a.key away, and a new one is made"));
+  EXPECT_THAT(err_.str(), HasSubstr("move both files away, and new ones"));
   EXPECT_EQ(ContentOfFiles(root_.path()), before);
   std::ofstream(root_ / "a.key") << "no key";
   before = ContentOfFiles(root_.path());
   EXPECT_EQ(Issue("a", ""), 2);
   EXPECT_THAT(err_.str(), HasSubstr("a.key holds no"));
+  EXPECT_EQ(ContentOfFiles(root_.path()), before);
+}
+
+TEST_F(CertificateToolTest, ACertificateWhoseKeyIsElsewhereStays) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
+  fs::create_directory(root_ / "private");
+  fs::rename(root_ / "a.key", root_ / "private/a.key");
+  const auto before = ContentOfFiles(root_.path());
+  EXPECT_EQ(Issue("a", ""), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("a.pem is there, without"));
+  EXPECT_THAT(err_.str(), HasSubstr("move the certificate away"));
   EXPECT_EQ(ContentOfFiles(root_.path()), before);
 }
 
