@@ -93,12 +93,18 @@ void TroubleTest::PutIntoIndex(const std::string& key,
 
 void TroubleTest::Forget(uint64_t stable_time) {
   Membership* const members = StoreAccess::MembershipOf(db_.get());
-  if (members->Now().epoch == 0) {
-    // Busy while RocksDB stalls writes, as it may after many of them.
-    rocksdb::Status status;
-    ASSERT_TRUE(Eventually([&] {
-      status = db_->SetMembers(1, {db_->Identity().replica_id, kPeer});
+  // Both are refused as busy while RocksDB stalls writes, as it may after many
+  // of them.
+  rocksdb::Status status;
+  const auto done = [&status](const std::function<rocksdb::Status()>& write) {
+    return Eventually([&] {
+      status = write();
       return !status.IsBusy();
+    });
+  };
+  if (members->Now().epoch == 0) {
+    ASSERT_TRUE(done([this] {
+      return db_->SetMembers(1, {db_->Identity().replica_id, kPeer});
     }));
     ASSERT_ROCKS_OK(status);
   }
@@ -108,7 +114,9 @@ void TroubleTest::Forget(uint64_t stable_time) {
   peer.gc.stable_epoch = mine.epoch;
   peer.gc.purged = stable_time;
   Terms agreed;
-  ASSERT_ROCKS_OK(members->Agree(mine, kPeer, {}, peer, &agreed));
+  ASSERT_TRUE(
+      done([&] { return members->Agree(mine, kPeer, {}, peer, &agreed); }));
+  ASSERT_ROCKS_OK(status);
   ASSERT_EQ(members->Now().stable_time, stable_time);
   view_ = StoreAccess::NewView(db_.get());
 }
