@@ -398,9 +398,9 @@ class ReplicatedDB : public VersionSpecificDB {
   // error is returned, and nothing is written. It must not throw, should be
   // quick (all writers may come to wait for it), and may read the database, but
   // not write: Put, Delete, Write and Update of replicated families,
-  // SetMembers, CollectTombstones, CreateColumnFamily and DropColumnFamily
-  // return InvalidArgument in it. Nor may it wait for a thread that writes, or
-  // for a session (SyncNow).
+  // SetMembers, CollectTombstones, CreateColumnFamily (also with an import) and
+  // DropColumnFamily return InvalidArgument in it. Nor may it wait for a thread
+  // that writes, or for a session (SyncNow).
   //
   // Errors, with nothing written: NotSupported for a family that is not
   // replicated, since its writers hold no locks, for a wide-column entity, and
@@ -584,6 +584,11 @@ class ReplicatedDB : public VersionSpecificDB {
   ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store);
 
   // VersionSpecificDB's.
+  rocksdb::Status CheckSetOptions(
+      rocksdb::ColumnFamilyHandle* family,
+      const std::unordered_map<std::string, std::string>& options)
+      const override;
+  void Hold(rocksdb::Cleanable* iterator) override;
   rocksdb::Status MayPass(rocksdb::ColumnFamilyHandle* family,
                           const std::string& call,
                           const std::string& remedy) const override;

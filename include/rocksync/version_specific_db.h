@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "rocksdb/db.h"
@@ -15,10 +16,23 @@
 #if ROCKSYNC_ROCKSDB_AT_LEAST(8, 9)
 #include "rocksdb/attribute_groups.h"
 #endif
+#if __has_include("rocksdb/multi_scan.h")
+#define ROCKSYNC_HAS_MULTI_SCAN
+#include "rocksdb/multi_scan.h"
+#endif
 
 namespace rocksync {
 
 class CountedDB;
+
+#ifdef ROCKSYNC_HAS_MULTI_SCAN
+// What NewMultiScan takes: its type has changed between versions.
+template <typename Scan, typename Ranges>
+Ranges RangesOf(Scan (rocksdb::StackableDB::*)(const rocksdb::ReadOptions&,
+                                               rocksdb::ColumnFamilyHandle*,
+                                               Ranges));
+using MultiScanRanges = decltype(RangesOf(&rocksdb::StackableDB::NewMultiScan));
+#endif
 
 // A part of ReplicatedDB, which an application uses instead. Each of these
 // calls that changes data returns NotSupported for a replicated family, with a
@@ -70,6 +84,19 @@ class VersionSpecificDB : public rocksdb::StackableDB {
 #endif
   virtual rocksdb::Status DeleteFile(std::string name);
   virtual rocksdb::Status DEPRECATED_DeleteFile(std::string name);
+
+  // Refused for a replicated family: what ReplicatedDB::Open would refuse
+  // there. Newer versions can change a table_factory while the database is
+  // open. (The second one is RocksDB's in newer versions alone; in others it
+  // sets the options of one family after the other.)
+  using StackableDB::SetOptions;
+  virtual rocksdb::Status SetOptions(
+      rocksdb::ColumnFamilyHandle* family,
+      const std::unordered_map<std::string, std::string>& options);
+  virtual rocksdb::Status SetOptions(
+      const std::unordered_map<rocksdb::ColumnFamilyHandle*,
+                               std::unordered_map<std::string, std::string>>&
+          options);
 #pragma GCC diagnostic pop
 
   using StackableDB::PutEntity;
@@ -111,6 +138,24 @@ class VersionSpecificDB : public rocksdb::StackableDB {
   rocksdb::Status FlushWAL(const rocksdb::FlushWALOptions& options) override;
 #endif
 
+  // As RocksDB's; Close knows how many iterators are held.
+#if ROCKSYNC_ROCKSDB_AT_LEAST(9, 2)
+  using StackableDB::NewCoalescingIterator;
+  std::unique_ptr<rocksdb::Iterator> NewCoalescingIterator(
+      const rocksdb::ReadOptions& options,
+      const std::vector<rocksdb::ColumnFamilyHandle*>& families) override;
+  using StackableDB::NewAttributeGroupIterator;
+  std::unique_ptr<rocksdb::AttributeGroupIterator> NewAttributeGroupIterator(
+      const rocksdb::ReadOptions& options,
+      const std::vector<rocksdb::ColumnFamilyHandle*>& families) override;
+#endif
+#ifdef ROCKSYNC_HAS_MULTI_SCAN
+  using StackableDB::NewMultiScan;
+  std::unique_ptr<rocksdb::MultiScan> NewMultiScan(
+      const rocksdb::ReadOptions& options, rocksdb::ColumnFamilyHandle* family,
+      MultiScanRanges ranges) override;
+#endif
+
  protected:
   using StackableDB::StackableDB;
 
@@ -118,6 +163,12 @@ class VersionSpecificDB : public rocksdb::StackableDB {
   virtual rocksdb::Status MayPass(rocksdb::ColumnFamilyHandle* family,
                                   const std::string& call,
                                   const std::string& remedy) const = 0;
+  // OK: a family may have the options that it would have with these.
+  virtual rocksdb::Status CheckSetOptions(
+      rocksdb::ColumnFamilyHandle* family,
+      const std::unordered_map<std::string, std::string>& options) const = 0;
+  // Counts an iterator until it is deleted, as ReplicatedDB::Close has to know.
+  virtual void Hold(rocksdb::Cleanable* iterator) = 0;
   // Counts the sequence numbers that it takes there.
   virtual CountedDB* Counted() const = 0;
   // Makes a family by `import`, unless `name` would be replicated.

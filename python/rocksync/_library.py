@@ -18,10 +18,10 @@ def _load():
         loaded.rocksync_open  # noqa: B018
         return loaded
     except (AttributeError, OSError) as error:
-        raise ImportError(
-            f"cannot load {name}: {error}; install librocksync0, or set "
-            "ROCKSYNC_LIBRARY to its file"
-        ) from error
+        remedy = "install librocksync0, or set ROCKSYNC_LIBRARY to its file"
+        if "librocksdb" in str(error):
+            remedy = "set LD_LIBRARY_PATH to the folder of the RocksDB that it was built with"
+        raise ImportError(f"cannot load {name}: {error}; {remedy}") from error
 
 
 library = _load()

@@ -82,7 +82,9 @@ rocksdb::Status CheckTransport(const Transport& transport,
           "--ca ca.pem --ca-key ca.key --output NAME --id " +
           ReplicaIdHex(ours) +
           "`), or open the database of the certificate, whose disk may not be "
-          "mounted");
+          "mounted; where several databases share one certificate, each gets "
+          "its id when it is made: ReplicatedDBOptions::new_replica_id, or a "
+          "clone");
 }
 
 }  // namespace

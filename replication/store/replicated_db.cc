@@ -10,7 +10,9 @@
 #include "replication/store/upkeep/membership.h"
 #include "replication/store/upkeep/scrub.h"
 #include "replication/store/write/callback_scope.h"
+#include "replication/store/write/refusals.h"
 #include "rocksdb/comparator.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/utilities/replayer.h"
 
 namespace rocksync {
@@ -159,7 +161,9 @@ Status ReplicatedDB::Close() {
 
 rocksdb::Iterator* ReplicatedDB::NewIterator(
     const rocksdb::ReadOptions& options, ColumnFamilyHandle* family) {
-  return store_->Hold(db_->NewIterator(options, family));
+  rocksdb::Iterator* const iterator = db_->NewIterator(options, family);
+  store_->Hold(iterator);
+  return iterator;
 }
 
 Status ReplicatedDB::NewIterators(
@@ -323,6 +327,24 @@ Status ReplicatedDB::MayPass(ColumnFamilyHandle* family,
              : store_->families()->CheckKnown(family);
 }
 
+Status ReplicatedDB::CheckSetOptions(
+    ColumnFamilyHandle* family,
+    const std::unordered_map<std::string, std::string>& options) const {
+  const Family* const replicated = store_->families()->Find(family);
+  if (replicated == nullptr) return store_->families()->CheckKnown(family);
+  ColumnFamilyOptions changed;
+  // What it cannot parse RocksDB refuses in its own words.
+  const Status parsed = rocksdb::GetColumnFamilyOptionsFromMap(
+      {}, db_->GetOptions(family), options, &changed);
+  return parsed.ok() ? CheckFamilyOptions(replication_options(),
+                                          replicated->name, changed)
+                     : Status::OK();
+}
+
+void ReplicatedDB::Hold(rocksdb::Cleanable* iterator) {
+  store_->Hold(iterator);
+}
+
 CountedDB* ReplicatedDB::Counted() const {
   return store_->indexed()->counted();
 }
@@ -414,6 +436,8 @@ Status ReplicatedDB::Import(const ColumnFamilyOptions& options,
                             const std::function<Status()>& import,
                             ColumnFamilyHandle** handle) {
   *handle = nullptr;
+  const Status status = CheckNotInCallback(store_->indexed());
+  if (!status.ok()) return status;
   if (store_->families()->WouldReplicate(name)) {
     return Refuse("CreateColumnFamilyWithImport",
                   "create the family and Put its pairs");
@@ -578,7 +602,7 @@ Status ReplicatedDB::CreateColumnFamilies(
 }
 
 Status ReplicatedDB::DropColumnFamily(ColumnFamilyHandle* family) {
-  if (family->GetName() == kIndexFamilyName) {
+  if (family != nullptr && family->GetName() == kIndexFamilyName) {
     return Status::InvalidArgument("rocksync: the index is in use",
                                    "close the database and detach it");
   }

@@ -293,8 +293,8 @@ Status Store::Seal() {
   return status;
 }
 
-rocksdb::Iterator* Store::Hold(rocksdb::Iterator* iterator) {
-  if (iterator == nullptr) return iterator;
+void Store::Hold(rocksdb::Cleanable* iterator) {
+  if (iterator == nullptr) return;
   iterators_held_.fetch_add(1, std::memory_order_relaxed);
   iterator->RegisterCleanup(
       [](void* held, void*) {
@@ -303,7 +303,6 @@ rocksdb::Iterator* Store::Hold(rocksdb::Iterator* iterator) {
             1, std::memory_order_release);
       },
       &iterators_held_, nullptr);
-  return iterator;
 }
 
 std::unique_ptr<rocksdb::TransactionLogIterator> Store::Hold(

@@ -73,7 +73,7 @@ class Store {
   uint64_t log_batches_dropped() const { return log_batches_dropped_; }
 
   // Counts an iterator of the application as held until it is deleted.
-  rocksdb::Iterator* Hold(rocksdb::Iterator* iterator);
+  void Hold(rocksdb::Cleanable* iterator);
   std::unique_ptr<rocksdb::TransactionLogIterator> Hold(
       std::unique_ptr<rocksdb::TransactionLogIterator> iterator);
 

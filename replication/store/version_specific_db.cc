@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,27 @@ using rocksdb::ColumnFamilyHandle;
 using rocksdb::ReadOptions;
 using rocksdb::Slice;
 using rocksdb::Status;
+
+namespace {
+
+using OptionsOfFamilies =
+    std::unordered_map<ColumnFamilyHandle*,
+                       std::unordered_map<std::string, std::string>>;
+
+template <typename Database>
+Status SetOptionsOfFamilies(Database* db, const OptionsOfFamilies& options) {
+  if constexpr (requires { db->SetOptions(options); }) {
+    return db->SetOptions(options);
+  } else {
+    for (const auto& [family, of_family] : options) {
+      const Status status = db->SetOptions(family, of_family);
+      if (!status.ok()) return status;
+    }
+    return Status::OK();
+  }
+}
+
+}  // namespace
 
 bool VersionSpecificDB::KeyMayExist(const ReadOptions& options,
                                     ColumnFamilyHandle* family,
@@ -77,6 +99,21 @@ Status VersionSpecificDB::DEPRECATED_DeleteFile(std::string name) {
   return VersionSpecificDB::DeleteFile(std::move(name));
 }
 
+Status VersionSpecificDB::SetOptions(
+    ColumnFamilyHandle* family,
+    const std::unordered_map<std::string, std::string>& options) {
+  const Status status = CheckSetOptions(family, options);
+  return status.ok() ? db_->SetOptions(family, options) : status;
+}
+
+Status VersionSpecificDB::SetOptions(const OptionsOfFamilies& options) {
+  for (const auto& [family, of_family] : options) {
+    const Status status = CheckSetOptions(family, of_family);
+    if (!status.ok()) return status;
+  }
+  return SetOptionsOfFamilies(db_, options);
+}
+
 #if ROCKSYNC_ROCKSDB_AT_LEAST(8, 9)
 Status VersionSpecificDB::PutEntity(const rocksdb::WriteOptions& options,
                                     const Slice& key,
@@ -126,6 +163,10 @@ Status VersionSpecificDB::CreateColumnFamilyWithImport(
 Status VersionSpecificDB::PrepareFileIngestion(
     const std::vector<rocksdb::IngestExternalFileArg>& args,
     std::unique_ptr<rocksdb::FileIngestionHandle>* handle) {
+  if (handle == nullptr) {
+    return Status::InvalidArgument(
+        "rocksync: PrepareFileIngestion has nowhere to put its handle");
+  }
   handle->reset();
   for (const rocksdb::IngestExternalFileArg& arg : args) {
     const Status status =
@@ -140,6 +181,35 @@ Status VersionSpecificDB::CommitFileIngestionHandles(
     std::vector<std::unique_ptr<rocksdb::FileIngestionHandle>> handles) {
   return Counted()->Ingest(
       [&] { return db_->CommitFileIngestionHandles(std::move(handles)); });
+}
+#endif
+
+#if ROCKSYNC_ROCKSDB_AT_LEAST(9, 2)
+std::unique_ptr<rocksdb::Iterator> VersionSpecificDB::NewCoalescingIterator(
+    const ReadOptions& options,
+    const std::vector<ColumnFamilyHandle*>& families) {
+  auto iterator = db_->NewCoalescingIterator(options, families);
+  Hold(iterator.get());
+  return iterator;
+}
+
+std::unique_ptr<rocksdb::AttributeGroupIterator>
+VersionSpecificDB::NewAttributeGroupIterator(
+    const ReadOptions& options,
+    const std::vector<ColumnFamilyHandle*>& families) {
+  auto iterator = db_->NewAttributeGroupIterator(options, families);
+  Hold(iterator.get());
+  return iterator;
+}
+#endif
+
+#ifdef ROCKSYNC_HAS_MULTI_SCAN
+// As RocksDB makes it, but with the iterators of this database, which are
+// counted: what it gives out is none itself.
+std::unique_ptr<rocksdb::MultiScan> VersionSpecificDB::NewMultiScan(
+    const ReadOptions& options, ColumnFamilyHandle* family,
+    MultiScanRanges ranges) {
+  return std::make_unique<rocksdb::MultiScan>(options, ranges, this, family);
 }
 #endif
 

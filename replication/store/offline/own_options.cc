@@ -10,6 +10,7 @@
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/log_records.h"
+#include "replication/store/open/newer_rocksdb.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_util.h"
 
@@ -165,6 +166,8 @@ Status LoadOptionsFile(Env* env, const std::string& directory,
   const Status read = rocksdb::LoadOptionsFromFile(
       config, directory + "/" + file, options, families);
   if (!read.IsInvalidArgument() && !read.IsCorruption()) return read;
+  const Status newer = NameNewerRocksDB(read, env, directory);
+  if (newer.IsNotSupported()) return newer;
   return Status::Corruption(
       "rocksync: " + directory + "/" + file + " is damaged",
       "open the database once by the program that uses it, which writes a new "

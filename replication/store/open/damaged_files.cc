@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "replication/store/open/damaged_manifest.h"
+#include "replication/store/open/newer_rocksdb.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "rocksdb/sst_file_reader.h"
@@ -141,6 +142,8 @@ Status NameDamagedFile(const Status& status, rocksdb::Env* env,
       !(status.IsCorruption() || (status.IsIOError() && missing))) {
     return status;
   }
+  const Status newer = NameNewerRocksDB(status, env, name);
+  if (newer.IsNotSupported()) return newer;
   // In the words of older and of newer versions.
   if (Mentions(text, "ahead of WALs") ||
       Mentions(text, "beyond the point of corruption")) {

@@ -13,7 +13,8 @@ namespace rocksync {
 // What an opening of the database `name` failed with. If RocksDB reports
 // corruption, or that the MANIFEST is not there: Corruption with the file, of a
 // table also its family, as far as both say it, and the remedy, before
-// RocksDB's own words. Everything else stays as it is.
+// RocksDB's own words; or NotSupported, if a newer RocksDB has written it.
+// Everything else stays as it is.
 rocksdb::Status NameDamagedFile(const rocksdb::Status& status,
                                 rocksdb::Env* env, const std::string& name);
 

@@ -60,6 +60,7 @@ bool Families::IsHandleOf(rocksdb::ColumnFamilyHandle* handle,
 }
 
 const Family* Families::Find(rocksdb::ColumnFamilyHandle* handle) const {
+  if (handle == nullptr) return nullptr;
   const Family* const family = indexed_->table().Find(handle->GetID());
   return IsHandleOf(handle, family) ? family : nullptr;
 }
@@ -67,6 +68,12 @@ const Family* Families::Find(rocksdb::ColumnFamilyHandle* handle) const {
 Status Families::CheckKnown(rocksdb::ColumnFamilyHandle* handle) const {
   const Status open = indexed_->CheckOpen();
   if (!open.ok()) return open;
+  // Open leaves one where an application named the index.
+  if (handle == nullptr) {
+    return Status::InvalidArgument(
+        "rocksync: the column family handle is null",
+        "leave out the index, whose handle Open does not give out");
+  }
   const uint32_t id = handle->GetID();
   const FamilyTable& table = indexed_->table();
   if (IsHandleOf(handle, table.Find(id)) ||
@@ -199,10 +206,10 @@ rocksdb::ColumnFamilyHandle* Families::Unfinished(const std::string& name) {
 
 Status Families::Drop(rocksdb::ColumnFamilyHandle* handle, bool* purge) {
   *purge = false;
-  const uint32_t id = handle->GetID();
   std::lock_guard lock(mutex_);
   const Status known = CheckKnown(handle);
   if (!known.ok()) return known;
+  const uint32_t id = handle->GetID();
   ++drops_;
   const Status status = DropLocked(id, handle, purge);
   ++drops_;

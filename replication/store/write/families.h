@@ -32,13 +32,13 @@ class Families {
   bool IsReplicated(uint32_t family_id) const {
     return indexed_->table().Find(family_id) != nullptr;
   }
-  // The replicated family of this handle; null if it is another one's, or of
-  // another database: RocksDB looks at its number alone.
+  // The replicated family of this handle; null if it is another one's, null, or
+  // of another database: RocksDB looks at its number alone.
   const Family* Find(rocksdb::ColumnFamilyHandle* handle) const;
   // Refuses a family that the library does not know: what is written to it
   // would pass the index if it should be replicated. Refuses the handles of
   // other databases, too: RocksDB would take a family by its number, and it may
-  // be the index that has this number here.
+  // be the index that has this number here. And null ones.
   rocksdb::Status CheckKnown(rocksdb::ColumnFamilyHandle* handle) const;
   bool WouldReplicate(const std::string& name) const;
   rocksdb::Status CheckNew(const std::string& name,

@@ -413,7 +413,9 @@ Status Writer::FindPlaces(const std::vector<UpdatedKey>& keys,
         CheckSizes(indexed_->options(), family->name, updated.key, 0);
     if (!fits.ok()) return fits;
     if (!distinct.insert({family->id, updated.key.ToString()}).second) {
-      return Status::InvalidArgument("rocksync: Update names a key twice");
+      return Status::InvalidArgument(
+          "rocksync: Update names a key twice",
+          family->name + " " + updated.key.ToString(true));
     }
     places->families.push_back(family);
     places->stripes.Add(StripeOf(

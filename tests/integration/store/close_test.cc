@@ -78,6 +78,73 @@ TEST_F(CloseTest, AnIteratorOfTheApplicationLeavesTheDatabaseOpen) {
   CloseAndCheck();
 }
 
+#if ROCKSYNC_ROCKSDB_AT_LEAST(9, 2)
+TEST_F(CloseTest, AnIteratorOverSeveralFamiliesLeavesTheDatabaseOpen) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  rocksdb::ColumnFamilyHandle* other = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "other", &other));
+  for (const std::vector<rocksdb::ColumnFamilyHandle*>& families :
+       {std::vector{db_->DefaultColumnFamily()},
+        std::vector{db_->DefaultColumnFamily(), other}}) {
+    auto coalescing = db_->NewCoalescingIterator({}, families);
+    EXPECT_TRUE(db_->Close().IsAborted());
+    coalescing->SeekToFirst();
+    EXPECT_TRUE(coalescing->Valid());
+    coalescing.reset();
+    auto groups = db_->NewAttributeGroupIterator({}, families);
+    EXPECT_TRUE(db_->Close().IsAborted());
+    groups->SeekToFirst();
+    EXPECT_TRUE(groups->Valid());
+    groups.reset();
+    ASSERT_ROCKS_OK(db_->CheckClose());
+  }
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(other));
+  CloseAndCheck();
+}
+#endif
+
+#ifdef ROCKSYNC_HAS_MULTI_SCAN
+TEST_F(CloseTest, AScanOfSeveralRangesLeavesTheDatabaseOpen) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  rocksdb::MultiScanArgs ranges(rocksdb::BytewiseComparator());
+  ranges.insert("a", "l");
+  ranges.insert("m", "z");
+  auto scan = db_->NewMultiScan({}, db_->DefaultColumnFamily(), ranges);
+  EXPECT_TRUE(db_->Close().IsAborted());
+  int pairs = 0;
+  for (auto range : *scan) {
+    for (const auto& pair : range) pairs += pair.first == "k" ? 1 : 0;
+  }
+  EXPECT_EQ(pairs, 1);
+  scan.reset();
+  CloseAndCheck();
+}
+#endif
+
+// As RocksDB says it; but that ends the process at some of these.
+TEST_F(CloseTest, ANullHandleIsRefused) {
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyHandle* const null = nullptr;
+  uint64_t deleted = 0;
+  for (const Status& status :
+       {db_->Put({}, null, "k", "v"), db_->Delete({}, null, "k"),
+        db_->SingleDelete({}, null, "k"), db_->Merge({}, null, "k", "v"),
+        db_->DeleteRange({}, null, "a", "z"),
+        db_->DeleteRangeInChunks({}, null, "a", "z", &deleted),
+        db_->PutEntity({}, null, "k", rocksdb::WideColumns{{"a", "b"}}),
+        db_->IngestExternalFile(null, {"f"}, {}), db_->DropColumnFamily(null),
+        db_->Update({}, null, "k", [](std::optional<std::string>*) {
+          return Status::OK();
+        })}) {
+    EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+    EXPECT_NE(status.ToString().find("null"), std::string::npos)
+        << status.ToString();
+  }
+  CloseAndCheck();
+}
+
 TEST_F(CloseTest, CallsAfterwardsAreRefused) {
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Put("k", "v"));

@@ -229,12 +229,15 @@ TEST_F(UpdateTest, AWriteByTheFunctionIsRefusedAndDoesNotWait) {
   ASSERT_ROCKS_OK(db_->Update({}, Family(), "k", [&](Value* value) {
     rocksdb::WriteBatch batch;
     EXPECT_TRUE(batch.Put("k", "by a batch").ok());
+    ColumnFamilyHandle* none = nullptr;
     Value seen;
     for (const Status& status :
          {Put("k", "v"), Put("other", "v"), db_->Delete({}, "k"),
           db_->Write({}, &batch), Set("other", "v", &seen),
           db_->SetMembers(1, {db_->Identity().replica_id}),
-          db_->CollectTombstones(), db_->DropColumnFamily(Family())}) {
+          db_->CollectTombstones(), db_->DropColumnFamily(Family()),
+          db_->CreateColumnFamilyWithImport(
+              {}, "new", {}, rocksdb::ExportImportFilesMetaData(), &none)}) {
       EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
       EXPECT_NE(status.ToString().find("Update"), std::string::npos);
     }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "rocksdb/comparator.h"
@@ -167,6 +168,26 @@ TEST_F(VersionSpecificDBTest, ClipColumnFamily) {
 #endif
 
 #if ROCKSYNC_ROCKSDB_AT_LEAST(8, 4)
+// Of what Open refuses, versions before 11 let nothing be changed by it.
+TEST_F(VersionSpecificDBTest, SetOptions) {
+  using Options = std::unordered_map<std::string, std::string>;
+  const Options harmless = {{"write_buffer_size", "1000000"}};
+  ASSERT_ROCKS_OK(db_->SetOptions(Replicated(), harmless));
+  ASSERT_ROCKS_OK(
+      db_->SetOptions({{Replicated(), harmless}, {local_, harmless}}));
+  EXPECT_EQ(db_->GetOptions(Replicated()).write_buffer_size, 1'000'000u);
+  EXPECT_EQ(db_->GetOptions(local_).write_buffer_size, 1'000'000u);
+  const Options plain = {{"table_factory", "PlainTable"}};
+  const Status one = db_->SetOptions(Replicated(), plain);
+  EXPECT_NE(one.ToString().find("table_factory PlainTable"), std::string::npos)
+      << one.ToString();
+  EXPECT_FALSE(
+      db_->SetOptions({{local_, harmless}, {Replicated(), plain}}).ok());
+  EXPECT_FALSE(db_->SetOptions(Replicated(), {{"nonsense", "1"}}).ok());
+  EXPECT_TRUE(db_->SetOptions(nullptr, harmless).IsInvalidArgument());
+  ASSERT_ROCKS_OK(Put("after", "value"));
+}
+
 TEST_F(VersionSpecificDBTest, CreateColumnFamilyWithImport) {
   // Two exports without a key in common.
   std::vector<rocksdb::ExportImportFilesMetaData*> exports;

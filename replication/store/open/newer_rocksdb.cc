@@ -1,0 +1,78 @@
+#include "replication/store/open/newer_rocksdb.h"
+
+#include <array>
+#include <charconv>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include "rocksdb/utilities/options_util.h"
+#include "rocksdb/version.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::Env;
+using rocksdb::Status;
+using RocksDBVersion = std::array<unsigned, 3>;
+
+constexpr RocksDBVersion kOurs = {ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH};
+
+// The beginning of an OPTIONS file, where the version is.
+constexpr size_t kHeadBytes = 4096;
+
+bool ParseVersion(std::string_view text, RocksDBVersion* version) {
+  for (size_t i = 0; i < version->size(); ++i) {
+    if (i > 0) {
+      if (text.empty() || text.front() != '.') return false;
+      text.remove_prefix(1);
+    }
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), (*version)[i]);
+    if (error != std::errc()) return false;
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+  }
+  return true;
+}
+
+std::string Text(const RocksDBVersion& version) {
+  return std::to_string(version[0]) + "." + std::to_string(version[1]) + "." +
+         std::to_string(version[2]);
+}
+
+// Of the latest OPTIONS file. False: there is none, or it does not say.
+bool VersionOf(Env* env, const std::string& directory,
+               RocksDBVersion* version) {
+  std::string name;
+  std::unique_ptr<rocksdb::SequentialFile> file;
+  if (!rocksdb::GetLatestOptionsFileName(directory, env, &name).ok() ||
+      !env->NewSequentialFile(directory + "/" + name, &file, {}).ok()) {
+    return false;
+  }
+  std::array<char, kHeadBytes> bytes;
+  rocksdb::Slice head;
+  if (!file->Read(bytes.size(), &head, bytes.data()).ok()) return false;
+  constexpr std::string_view kKey = "rocksdb_version=";
+  std::string_view text(head.data(), head.size());
+  const size_t at = text.find(kKey);
+  return at != std::string_view::npos &&
+         ParseVersion(text.substr(at + kKey.size()), version);
+}
+
+}  // namespace
+
+Status NameNewerRocksDB(const Status& status, Env* env,
+                        const std::string& directory) {
+  RocksDBVersion version{};
+  if (status.ok() || !VersionOf(env, directory, &version) || version <= kOurs) {
+    return status;
+  }
+  return Status::NotSupported(
+      "rocksync: " + directory + " was last opened by RocksDB " +
+          Text(version) + ", and this program has " + Text(kOurs) +
+          ", which cannot read it",
+      "nothing is damaged by that; use a program with RocksDB " +
+          Text(version) + " or newer: " + status.ToString());
+}
+
+}  // namespace rocksync

@@ -1,0 +1,23 @@
+// A database that a newer RocksDB has written than the one of this program. Its
+// files are sound, and look damaged to an older RocksDB.
+
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_NEWER_ROCKSDB_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_NEWER_ROCKSDB_H_
+
+#include <string>
+
+#include "rocksdb/env.h"
+#include "rocksdb/status.h"
+
+namespace rocksync {
+
+// What reading the database failed with; NotSupported in its place, with both
+// versions and the remedy, if the latest OPTIONS file is of a newer RocksDB.
+// OK stays as it is.
+rocksdb::Status NameNewerRocksDB(const rocksdb::Status& status,
+                                 rocksdb::Env* env,
+                                 const std::string& directory);
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_NEWER_ROCKSDB_H_
