@@ -32,7 +32,8 @@ class WriteBufferBudgetTest : public StoreTest {
     options_.write_buffer_manager = budget_;
   }
 
-  // False if the writes stalled for good.
+  // False if the writes stalled for good: each may wait for a flush, and 40 of
+  // those take long on a slow machine.
   bool Ends(const std::function<void()>& writes) {
     std::atomic<bool> done{false};
     std::thread writer([&] {
@@ -40,7 +41,7 @@ class WriteBufferBudgetTest : public StoreTest {
       done = true;
     });
     const auto deadline =
-        std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        std::chrono::steady_clock::now() + std::chrono::minutes(2);
     while (!done && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
