@@ -115,8 +115,9 @@ struct RestampResult {
 //    would pass the index), paranoid_checks turned off and
 //    WALRecoveryMode::kSkipAnyCorruptedRecords, and an Env whose log files
 //    cannot be synced while they are written to (NewMemEnv); of replicated
-//    families FIFO compaction, inplace_update_support, and tables that cannot
-//    be read in order (PlainTable, CuckooTable).
+//    families FIFO compaction, inplace_update_support, enable_blob_direct_write
+//    (of newer versions), and tables that cannot be read in order (PlainTable,
+//    CuckooTable). SetOptions of a replicated family refuses the same.
 //  * After a write to RocksDB's log that failed, writes, FlushWAL, SyncWAL and
 //    Flush return RocksDB's error until it has recovered (by itself, once a
 //    full disk has room again), or the database is opened anew. RocksDB itself

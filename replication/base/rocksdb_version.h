@@ -78,6 +78,25 @@ inline rocksdb::Status OpenPlainForReadOnly(const rocksdb::Options& options,
   return status;
 }
 
+// For a copy that is being repaired, without the logs of its MANIFEST: newer
+// versions can demand them.
+template <typename DBOptions>
+void OpenWithoutLogs(DBOptions* options) {
+  options->track_and_verify_wals_in_manifest = false;
+  if constexpr (requires { options->track_and_verify_wals; }) {
+    options->track_and_verify_wals = false;
+  }
+}
+
+// Estimates by tables' statistics need these to be read at the opening.
+template <typename DBOptions>
+void ReadStatisticsAtOpening(DBOptions* options) {
+  options->skip_stats_update_on_db_open = false;
+  if constexpr (requires { options->open_files_async; }) {
+    options->open_files_async = false;
+  }
+}
+
 // What stands for "from the first" and "to the last" in GetAllKeyVersions: an
 // empty Slice up to 10.0, and afterwards none, where an empty one is the key
 // "".

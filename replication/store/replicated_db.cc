@@ -336,9 +336,14 @@ Status ReplicatedDB::CheckSetOptions(
   // What it cannot parse RocksDB refuses in its own words.
   const Status parsed = rocksdb::GetColumnFamilyOptionsFromMap(
       {}, db_->GetOptions(family), options, &changed);
-  return parsed.ok() ? CheckFamilyOptions(replication_options(),
-                                          replicated->name, changed)
-                     : Status::OK();
+  if (!parsed.ok()) return Status::OK();
+  const Status status =
+      CheckFamilyOptions(replication_options(), replicated->name, changed);
+  // As Open does, and RocksDB's SetOptions does not.
+  return status.ok() && changed.table_factory != nullptr
+             ? changed.table_factory->ValidateOptions(db_->GetDBOptions(),
+                                                      changed)
+             : status;
 }
 
 void ReplicatedDB::Hold(rocksdb::Cleanable* iterator) {

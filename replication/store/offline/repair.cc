@@ -92,7 +92,8 @@ class Repairing {
   Status WriteRest();
   Status MakeList(Repaired* repaired);
   Status MergeTables();
-  Status ReplayLogs(uint64_t* batches);
+  // `*pairs`: an estimate of what is there then.
+  Status ReplayLogs(uint64_t* batches, uint64_t* pairs);
   Status Look(Repaired* repaired);
   Status Finish();
   Status WithEachFamily(const rocksdb::DBOptions& options, bool as_they_are,
@@ -147,7 +148,7 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
   if (repaired->lost_log.empty()) repaired->lost_log = logs.unreadable;
   repaired->damaged_log = logs.damaged;
   uint64_t read = 0;
-  if (status.ok()) status = ReplayLogs(&read);
+  if (status.ok()) status = ReplayLogs(&read, &repaired->pairs);
   repaired->log_batches_dropped =
       logs.sound_batches - std::min(logs.sound_batches, read);
   if (status.ok()) status = Look(repaired);
@@ -175,6 +176,7 @@ Status Repairing::LoadOptions(const std::string& wal_dir) {
   options_.create_missing_column_families = false;
   options_.error_if_exists = false;
   options_.wal_dir.clear();
+  OpenWithoutLogs(&options_);
   bool elsewhere = std::any_of(
       options_.db_paths.begin(), options_.db_paths.end(),
       [&](const rocksdb::DbPath& path) {
@@ -327,7 +329,7 @@ Status Repairing::MergeTables() {
                         });
 }
 
-Status Repairing::ReplayLogs(uint64_t* batches) {
+Status Repairing::ReplayLogs(uint64_t* batches, uint64_t* pairs) {
   progress_("replays the log");
   NeededLog needed(in_tables_);
   rocksdb::DBOptions options = options_;
@@ -336,9 +338,16 @@ Status Repairing::ReplayLogs(uint64_t* batches) {
   options.recycle_log_file_num = 0;
   options.avoid_flush_during_recovery = false;
   options.wal_filter = &needed;
+  ReadStatisticsAtOpening(&options);
   const Status status = WithEachFamily(
       options, /*as_they_are=*/false,
-      [](rocksdb::DB*, ColumnFamilyHandle*) { return Status::OK(); });
+      [&](rocksdb::DB* db, ColumnFamilyHandle* family) {
+        uint64_t keys = 0;
+        db->GetIntProperty(family, rocksdb::DB::Properties::kEstimateNumKeys,
+                           &keys);
+        if (family->GetName() != kIndexFamilyName) *pairs += keys;
+        return Status::OK();
+      });
   *batches = needed.batches();
   return status;
 }
@@ -356,10 +365,6 @@ Status Repairing::Look(Repaired* repaired) {
               db->Get({}, family, MetaKey(kFormatRecord), &bytes).ok();
           return FamiliesWithoutEntries(db, family, &unindexed);
         }
-        uint64_t keys = 0;
-        db->GetIntProperty(family, rocksdb::DB::Properties::kEstimateNumKeys,
-                           &keys);
-        repaired->pairs += keys;
         const std::unique_ptr<rocksdb::Iterator> pairs(
             db->NewIterator({}, family));
         pairs->SeekToFirst();

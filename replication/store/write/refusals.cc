@@ -196,6 +196,17 @@ Status CheckTables(const std::string& in,
   return Status::OK();
 }
 
+// Newer versions have it. RocksDB 11.9 by itself was seen to lose such blobs in
+// its recovery after a kill, and does not read them in a database that it opens
+// for reading only, as offline commands do.
+template <typename Options>
+bool WritesBlobsDirectly(const Options& options) {
+  if constexpr (requires { options.enable_blob_direct_write; }) {
+    return options.enable_blob_direct_write;
+  }
+  return false;
+}
+
 // What changes or drops pairs without a write.
 Status CheckUpkeepOfPairs(const ReplicatedDBOptions& replication,
                           const std::string& in,
@@ -203,6 +214,11 @@ Status CheckUpkeepOfPairs(const ReplicatedDBOptions& replication,
   if (options.inplace_update_support) {
     return Refuse("inplace_update_support" + in,
                   "snapshots would not hold; turn it off");
+  }
+  if (WritesBlobsDirectly(options)) {
+    return Refuse("enable_blob_direct_write" + in,
+                  "after a kill RocksDB may not find such values any more; "
+                  "turn it off (enable_blob_files may stay on)");
   }
   if (options.compaction_style == rocksdb::kCompactionStyleFIFO) {
     return Refuse("FIFO compaction" + in,

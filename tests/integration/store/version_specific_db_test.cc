@@ -184,6 +184,14 @@ TEST_F(VersionSpecificDBTest, SetOptions) {
   EXPECT_FALSE(
       db_->SetOptions({{local_, harmless}, {Replicated(), plain}}).ok());
   EXPECT_FALSE(db_->SetOptions(Replicated(), {{"nonsense", "1"}}).ok());
+  // Options of a table that Open would refuse.
+  const Status no_cache = db_->SetOptions(
+      Replicated(), {{"block_based_table_factory",
+                      "{no_block_cache=true;block_cache=nullptr;"
+                      "cache_index_and_filter_blocks=true}"}});
+  EXPECT_NE(no_cache.ToString().find("block cache is disabled"),
+            std::string::npos)
+      << no_cache.ToString();
   EXPECT_TRUE(db_->SetOptions(nullptr, harmless).IsInvalidArgument());
   ASSERT_ROCKS_OK(Put("after", "value"));
 }

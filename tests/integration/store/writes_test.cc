@@ -441,54 +441,58 @@ TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
   static const IgnoringCase ignoring_case;
   static KeepWal wal_filter;
   const std::vector<Case> cases = {
-      {"allow_2pc", [](auto* o, auto*) { o->allow_2pc = true; }},
-      {"persist_stats_to_disk",
-       [](auto* o, auto*) { o->persist_stats_to_disk = true; }},
-      {"apply_write_options.protection_bytes_per_key",
-       [](auto*, auto* r) {
-         r->apply_write_options.protection_bytes_per_key = 4;
-       }},
-      {"unordered_write", [](auto* o, auto*) { o->unordered_write = true; }},
-      {"inplace_update_support",
-       [](auto* o, auto*) { o->inplace_update_support = true; }},
-      {"FIFO",
-       [](auto* o, auto*) {
-         o->compaction_style = rocksdb::kCompactionStyleFIFO;
-       }},
-      {"compaction filter",
-       [](auto* o, auto*) { o->compaction_filter = &keep_all; }},
-      {"merge operator",
-       [](auto* o, auto*) { o->merge_operator = std::make_shared<Append>(); }},
-      {"kSkipAnyCorruptedRecords",
-       [](auto* o, auto*) {
-         o->wal_recovery_mode =
-             rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
-       }},
-      {"best_efforts_recovery",
-       [](auto* o, auto*) { o->best_efforts_recovery = true; }},
-      {"paranoid_checks", [](auto* o, auto*) { o->paranoid_checks = false; }},
-      {"PlainTable",
-       [](auto* o, auto*) {
-         o->table_factory.reset(rocksdb::NewPlainTableFactory());
-       }},
-      {"CuckooTable",
-       [](auto* o, auto*) {
-         o->table_factory.reset(rocksdb::NewCuckooTableFactory());
-       }},
-      {"AdaptiveTableFactory",
-       [](auto* o, auto*) {
-         o->table_factory.reset(rocksdb::NewAdaptiveTableFactory());
-       }},
-      {"wal_filter", [](auto* o, auto*) { o->wal_filter = &wal_filter; }},
-      {"timestamps", [](auto* o, auto*) { o->comparator = &timestamped; }},
-      {"comparators_tell_all_bytes_apart",
-       [](auto* o, auto*) { o->comparator = &ignoring_case; }},
-      {"cluster_secret", [](auto*, auto* r) { r->cluster_secret.fill(0); }},
-      {"cluster_name", [](auto*, auto* r) { r->cluster_name.clear(); }},
-      {"disableWAL",
-       [](auto*, auto* r) { r->apply_write_options.disableWAL = true; }},
-      {"max_delete_range_keys",
-       [](auto*, auto* r) { r->max_delete_range_keys = 0; }},
+    {"allow_2pc", [](auto* o, auto*) { o->allow_2pc = true; }},
+    {"persist_stats_to_disk",
+     [](auto* o, auto*) { o->persist_stats_to_disk = true; }},
+    {"apply_write_options.protection_bytes_per_key",
+     [](auto*, auto* r) {
+       r->apply_write_options.protection_bytes_per_key = 4;
+     }},
+    {"unordered_write", [](auto* o, auto*) { o->unordered_write = true; }},
+#if ROCKSYNC_ROCKSDB_AT_LEAST(11, 9)
+    {"enable_blob_direct_write",
+     [](auto* o, auto*) { o->enable_blob_direct_write = true; }},
+#endif
+    {"inplace_update_support",
+     [](auto* o, auto*) { o->inplace_update_support = true; }},
+    {"FIFO",
+     [](auto* o, auto*) {
+       o->compaction_style = rocksdb::kCompactionStyleFIFO;
+     }},
+    {"compaction filter",
+     [](auto* o, auto*) { o->compaction_filter = &keep_all; }},
+    {"merge operator",
+     [](auto* o, auto*) { o->merge_operator = std::make_shared<Append>(); }},
+    {"kSkipAnyCorruptedRecords",
+     [](auto* o, auto*) {
+       o->wal_recovery_mode =
+           rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+     }},
+    {"best_efforts_recovery",
+     [](auto* o, auto*) { o->best_efforts_recovery = true; }},
+    {"paranoid_checks", [](auto* o, auto*) { o->paranoid_checks = false; }},
+    {"PlainTable",
+     [](auto* o, auto*) {
+       o->table_factory.reset(rocksdb::NewPlainTableFactory());
+     }},
+    {"CuckooTable",
+     [](auto* o, auto*) {
+       o->table_factory.reset(rocksdb::NewCuckooTableFactory());
+     }},
+    {"AdaptiveTableFactory",
+     [](auto* o, auto*) {
+       o->table_factory.reset(rocksdb::NewAdaptiveTableFactory());
+     }},
+    {"wal_filter", [](auto* o, auto*) { o->wal_filter = &wal_filter; }},
+    {"timestamps", [](auto* o, auto*) { o->comparator = &timestamped; }},
+    {"comparators_tell_all_bytes_apart",
+     [](auto* o, auto*) { o->comparator = &ignoring_case; }},
+    {"cluster_secret", [](auto*, auto* r) { r->cluster_secret.fill(0); }},
+    {"cluster_name", [](auto*, auto* r) { r->cluster_name.clear(); }},
+    {"disableWAL",
+     [](auto*, auto* r) { r->apply_write_options.disableWAL = true; }},
+    {"max_delete_range_keys",
+     [](auto*, auto* r) { r->max_delete_range_keys = 0; }},
   };
   for (const Case& refused : cases) {
     rocksdb::Options options = options_;

@@ -169,6 +169,28 @@ TEST_F(RepairTest, OfAReplicaThatWasKilled) {
   ExpectWhole();
 }
 
+TEST_F(RepairTest, SaysHowMuchIsThereWhereOpeningsReadNoStatistics) {
+  options_.skip_stats_update_on_db_open = true;
+  for (const bool killed : {false, true}) {
+    SCOPED_TRACE(killed);
+    if (killed) {
+      MakeKilled();
+    } else {
+      MakeReplica();
+      ASSERT_ROCKS_OK(Open());  // so that all is in tables
+      ASSERT_ROCKS_OK(db_->Close());
+      db_.reset();
+    }
+    ASSERT_EQ(Repair(), 0) << err_.str();
+    const std::string said = out_.str();
+    const size_t at = said.find("about ");
+    ASSERT_NE(at, std::string::npos) << said;
+    EXPECT_GT(std::stoi(said.substr(at + 6)), 150) << said;
+    fs::remove_all(Dir());
+    fs::remove_all(Dir("copy"));
+  }
+}
+
 TEST_F(RepairTest, OfATableThatIsLostOrDamaged) {
   MakeReplica();
   const std::vector<fs::path> tables = TablesOf("default");
