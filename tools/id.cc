@@ -134,12 +134,18 @@ Status WhyThereIsNone(const IdOptions& options) {
     return ReadReplicaId(directory, options.wal_dirs, &id);
   }
   const bool there = env->FileExists(directory).ok();
+  bool is_directory = false;
+  if (there && env->IsDirectory(directory, &is_directory).ok() &&
+      !is_directory) {
+    return Status::InvalidArgument("rocksync: " + directory + " is a file",
+                                   "give the directory of a database");
+  }
   return Status::NotFound(
       "rocksync: no database is in " + directory +
           (there ? "" : ", which is not there"),
       "give the directory of an offline database; for a replica to be, "
-      "`rocksync id --make DIR` makes its id beforehand, in the directory that "
-      "its database will be in");
+      "`rocksync id --make " +
+          directory + "` makes its id beforehand");
 }
 
 }  // namespace

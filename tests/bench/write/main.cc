@@ -129,15 +129,18 @@ int Main(int argc, char** argv) {
                  "10^7 pairs")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--only", only, "One workload by name");
+  app.add_option("--only", only,
+                 "One workload by name; another name prints them all");
   app.add_option("--dir", directory, "Where the databases are made")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   bool found = false;
+  std::string names;
   const auto wanted = [&](const std::string& name) {
     const bool yes = only.empty() || name == only;
     found |= yes;
+    names += " " + name;
     return yes;
   };
   for (const Workload& workload : AllWorkloads(scale)) {
@@ -151,7 +154,8 @@ int Main(int argc, char** argv) {
                  json);
   }
   if (!found) {
-    std::fprintf(stderr, "there is no workload named '%s'\n", only.c_str());
+    std::fprintf(stderr, "there is no workload named '%s', but:%s\n",
+                 only.c_str(), names.c_str());
     return 2;
   }
   return 0;

@@ -69,6 +69,13 @@ TEST_F(IdToolTest, WithoutADatabaseTheErrorNamesBothRemedies) {
   EXPECT_FALSE(fs::exists(Path()));
 }
 
+TEST_F(IdToolTest, AFileIsNoDirectory) {
+  fs::remove(Path());
+  std::ofstream(Path()) << "a certificate, say";
+  EXPECT_EQ(PrintId(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr(Path() + " is a file"));
+}
+
 TEST_F(IdToolTest, OtherFilesAreNoDatabase) {
   Make("main.cc");
   EXPECT_EQ(PrintId(), 2);
