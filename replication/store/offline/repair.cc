@@ -21,6 +21,7 @@
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/open/newer_rocksdb.h"
 #include "replication/store/write/free_space.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
@@ -431,7 +432,7 @@ Status Repair(Env* env, const std::string& directory,
               Repaired* repaired) {
   *repaired = {};
   Repairing repairing(env, directory, copy, progress);
-  return repairing.Run(wal_dir, repaired);
+  return NameNewerRocksDB(repairing.Run(wal_dir, repaired), env, directory);
 }
 
 }  // namespace rocksync

@@ -138,12 +138,12 @@ Status NameDamagedFile(const Status& status, rocksdb::Env* env,
                        const std::string& name) {
   const std::string text = status.ToString();
   const bool missing = Mentions(text, "No such file");
+  const Status newer = NameNewerRocksDB(status, env, name);
+  if (newer.IsNotSupported()) return newer;
   if (Mentions(text, "rocksync: ") ||
       !(status.IsCorruption() || (status.IsIOError() && missing))) {
     return status;
   }
-  const Status newer = NameNewerRocksDB(status, env, name);
-  if (newer.IsNotSupported()) return newer;
   // In the words of older and of newer versions.
   if (Mentions(text, "ahead of WALs") ||
       Mentions(text, "beyond the point of corruption")) {

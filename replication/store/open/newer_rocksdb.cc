@@ -63,8 +63,13 @@ bool VersionOf(Env* env, const std::string& directory,
 
 Status NameNewerRocksDB(const Status& status, Env* env,
                         const std::string& directory) {
+  const std::string text = status.ToString();
+  const bool of_options = status.IsInvalidArgument() &&
+                          text.find("format_version") != std::string::npos;
   RocksDBVersion version{};
-  if (status.ok() || !VersionOf(env, directory, &version) || version <= kOurs) {
+  if (!(status.IsCorruption() || of_options) ||
+      text.find("rocksync: ") != std::string::npos ||
+      !VersionOf(env, directory, &version) || version <= kOurs) {
     return status;
   }
   return Status::NotSupported(
@@ -72,7 +77,7 @@ Status NameNewerRocksDB(const Status& status, Env* env,
           Text(version) + ", and this program has " + Text(kOurs) +
           ", which cannot read it",
       "nothing is damaged by that; use a program with RocksDB " +
-          Text(version) + " or newer: " + status.ToString());
+          Text(version) + " or newer: " + text);
 }
 
 }  // namespace rocksync

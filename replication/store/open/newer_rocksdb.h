@@ -13,7 +13,8 @@ namespace rocksync {
 
 // What reading the database failed with; NotSupported in its place, with both
 // versions and the remedy, if the latest OPTIONS file is of a newer RocksDB.
-// OK stays as it is.
+// What is not RocksDB's word of corruption, or of a format_version in options,
+// stays as it is.
 rocksdb::Status NameNewerRocksDB(const rocksdb::Status& status,
                                  rocksdb::Env* env,
                                  const std::string& directory);

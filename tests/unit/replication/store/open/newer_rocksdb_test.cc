@@ -60,7 +60,17 @@ TEST_F(NewerRocksDBTest, OtherErrorsStay) {
     EXPECT_EQ(Named(version), as_it_is) << version;
   }
   Named(Ours(1, 0, 0));
-  EXPECT_TRUE(NameNewerRocksDB(Status::OK(), env_.get(), "/db").ok());
+  for (const Status& status :
+       {Status::OK(), Status::InvalidArgument("no such family"),
+        Status::IOError("a disk"), Status::Corruption("rocksync: named")}) {
+    EXPECT_EQ(NameNewerRocksDB(status, env_.get(), "/db").ToString(),
+              status.ToString());
+  }
+  // Of a table's options.
+  EXPECT_TRUE(
+      NameNewerRocksDB(Status::InvalidArgument("Unsupported format_version"),
+                       env_.get(), "/db")
+          .IsNotSupported());
 }
 
 }  // namespace
