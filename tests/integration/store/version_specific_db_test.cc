@@ -91,6 +91,34 @@ TEST_F(VersionSpecificDBTest, ByTheBaseClass) {
   ExpectOurs();
 }
 
+// Of what Open refuses, versions before 11 let nothing be changed by it.
+TEST_F(VersionSpecificDBTest, SetOptions) {
+  using Options = std::unordered_map<std::string, std::string>;
+  const Options harmless = {{"write_buffer_size", "1000000"}};
+  ASSERT_ROCKS_OK(db_->SetOptions(Replicated(), harmless));
+  ASSERT_ROCKS_OK(
+      db_->SetOptions({{Replicated(), harmless}, {local_, harmless}}));
+  EXPECT_EQ(db_->GetOptions(Replicated()).write_buffer_size, 1'000'000u);
+  EXPECT_EQ(db_->GetOptions(local_).write_buffer_size, 1'000'000u);
+  const Options plain = {{"table_factory", "PlainTable"}};
+  const Status one = db_->SetOptions(Replicated(), plain);
+  EXPECT_NE(one.ToString().find("table_factory PlainTable"), std::string::npos)
+      << one.ToString();
+  EXPECT_FALSE(
+      db_->SetOptions({{local_, harmless}, {Replicated(), plain}}).ok());
+  EXPECT_FALSE(db_->SetOptions(Replicated(), {{"nonsense", "1"}}).ok());
+  // Options of a table that Open would refuse.
+  const Status no_ratio = db_->SetOptions(
+      Replicated(), {{"block_based_table_factory",
+                      "{data_block_index_type=kDataBlockBinaryAndHash;"
+                      "data_block_hash_table_util_ratio=0}"}});
+  EXPECT_NE(no_ratio.ToString().find("should be greater than 0"),
+            std::string::npos)
+      << no_ratio.ToString();
+  EXPECT_TRUE(db_->SetOptions(nullptr, harmless).IsInvalidArgument());
+  ASSERT_ROCKS_OK(Put("after", "value"));
+}
+
 // Of a family that is not replicated: with all versions the reads are RocksDB's
 // own.
 TEST_F(VersionSpecificDBTest, ReadsWithTimestamps) {
@@ -168,34 +196,6 @@ TEST_F(VersionSpecificDBTest, ClipColumnFamily) {
 #endif
 
 #if ROCKSYNC_ROCKSDB_AT_LEAST(8, 4)
-// Of what Open refuses, versions before 11 let nothing be changed by it.
-TEST_F(VersionSpecificDBTest, SetOptions) {
-  using Options = std::unordered_map<std::string, std::string>;
-  const Options harmless = {{"write_buffer_size", "1000000"}};
-  ASSERT_ROCKS_OK(db_->SetOptions(Replicated(), harmless));
-  ASSERT_ROCKS_OK(
-      db_->SetOptions({{Replicated(), harmless}, {local_, harmless}}));
-  EXPECT_EQ(db_->GetOptions(Replicated()).write_buffer_size, 1'000'000u);
-  EXPECT_EQ(db_->GetOptions(local_).write_buffer_size, 1'000'000u);
-  const Options plain = {{"table_factory", "PlainTable"}};
-  const Status one = db_->SetOptions(Replicated(), plain);
-  EXPECT_NE(one.ToString().find("table_factory PlainTable"), std::string::npos)
-      << one.ToString();
-  EXPECT_FALSE(
-      db_->SetOptions({{local_, harmless}, {Replicated(), plain}}).ok());
-  EXPECT_FALSE(db_->SetOptions(Replicated(), {{"nonsense", "1"}}).ok());
-  // Options of a table that Open would refuse.
-  const Status no_cache = db_->SetOptions(
-      Replicated(), {{"block_based_table_factory",
-                      "{no_block_cache=true;block_cache=nullptr;"
-                      "cache_index_and_filter_blocks=true}"}});
-  EXPECT_NE(no_cache.ToString().find("block cache is disabled"),
-            std::string::npos)
-      << no_cache.ToString();
-  EXPECT_TRUE(db_->SetOptions(nullptr, harmless).IsInvalidArgument());
-  ASSERT_ROCKS_OK(Put("after", "value"));
-}
-
 TEST_F(VersionSpecificDBTest, CreateColumnFamilyWithImport) {
   // Two exports without a key in common.
   std::vector<rocksdb::ExportImportFilesMetaData*> exports;
