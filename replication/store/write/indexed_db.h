@@ -103,7 +103,7 @@ class IndexedDB {
   // The last reading of the hybrid clock.
   uint64_t LastReading() const { return clock_.Last(); }
   // `wall_ms`: a reading of WallMs. An old one is as safe as a clock that was
-  // set back: versions never do go back.
+  // set back: versions never go back.
   rocksdb::Status DrawVersion(uint64_t wall_ms, Version* version);
   // Versions drawn from now on are later than `reading`, over restarts too.
   // Incomplete: it would have to wait, see Lease::Cover.
