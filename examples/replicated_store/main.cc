@@ -351,8 +351,13 @@ bool ParseArguments(int argc, char** argv, rocksync::Settings* settings,
   } catch (const CLI::ParseError& error) {
     // Also where --help is asked for, which alone would succeed.
     const std::vector<std::string> unknown = app.remaining();
-    *code =
-        unknown.empty() ? app.exit(error) : app.exit(CLI::ExtrasError(unknown));
+    if (unknown.empty()) {
+      *code = app.exit(error);
+    } else {
+      std::cerr << "rocksync-store: there is no option '" << unknown.front()
+                << "'; `rocksync-store --help` lists them\n";
+      *code = kWrongOptions;
+    }
     if (*code != 0) *code = kWrongOptions;
     if (!std::cout.flush()) {
       std::cerr << "rocksync-store: the output could not be written\n";

@@ -109,15 +109,16 @@ struct RestampResult {
 //  * Refused with NotSupported or InvalidArgument and a message that names the
 //    remedy: WriteOptions::disableWAL, PutEntity, user-defined timestamps,
 //    IngestExternalFile(s), DeleteFile, CreateColumnFamilyWithImport,
-//    NewDefaultReplayer; and writes to a column family that this class has
-//    neither opened nor created. At open: DBOptions::allow_2pc,
-//    unordered_write, best_efforts_recovery, persist_stats_to_disk (its writes
-//    would pass the index), paranoid_checks turned off and
-//    WALRecoveryMode::kSkipAnyCorruptedRecords, and an Env whose log files
-//    cannot be synced while they are written to (NewMemEnv); of replicated
-//    families FIFO compaction, inplace_update_support, enable_blob_direct_write
-//    (of newer versions), and tables that cannot be read in order (PlainTable,
-//    CuckooTable). SetOptions of a replicated family refuses the same.
+//    NewDefaultReplayer, of newer versions those of version_specific_db.h; and
+//    writes to a column family that this class has neither opened nor created.
+//    At open: DBOptions::allow_2pc, unordered_write, best_efforts_recovery,
+//    persist_stats_to_disk (its writes would pass the index), paranoid_checks
+//    turned off and WALRecoveryMode::kSkipAnyCorruptedRecords, and an Env whose
+//    log files cannot be synced while they are written to (NewMemEnv); of
+//    replicated families FIFO compaction, inplace_update_support,
+//    enable_blob_direct_write (of newer versions), and tables that cannot be
+//    read in order (PlainTable, CuckooTable). SetOptions of a replicated family
+//    refuses the same.
 //  * After a write to RocksDB's log that failed, writes, FlushWAL, SyncWAL and
 //    Flush return RocksDB's error until it has recovered (by itself, once a
 //    full disk has room again), or the database is opened anew. RocksDB itself

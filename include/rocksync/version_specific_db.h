@@ -21,6 +21,11 @@
 #include "rocksdb/multi_scan.h"
 #endif
 
+namespace rocksdb {
+class UserWriteCallback;
+class WriteBatchWithIndex;
+}  // namespace rocksdb
+
 namespace rocksync {
 
 class CountedDB;
@@ -97,6 +102,15 @@ class VersionSpecificDB : public rocksdb::StackableDB {
       const std::unordered_map<rocksdb::ColumnFamilyHandle*,
                                std::unordered_map<std::string, std::string>>&
           options);
+
+  // Refused: RocksDB takes these batches past the call that the index is
+  // written with. (Older versions have neither.)
+  virtual rocksdb::Status WriteWithCallback(
+      const rocksdb::WriteOptions& options, rocksdb::WriteBatch* updates,
+      rocksdb::UserWriteCallback* callback);
+  virtual rocksdb::Status IngestWriteBatchWithIndex(
+      const rocksdb::WriteOptions& options,
+      std::shared_ptr<rocksdb::WriteBatchWithIndex> batch);
 #pragma GCC diagnostic pop
 
   using StackableDB::PutEntity;

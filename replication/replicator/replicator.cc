@@ -514,10 +514,14 @@ rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
                                   ReplicatedDB* db,
                                   std::shared_ptr<Transport> transport,
                                   std::unique_ptr<Replicator>* replicator) {
-  if (db == nullptr ||
-      (transport == nullptr && options.shared_listener == nullptr)) {
+  if (db == nullptr) {
+    return rocksdb::Status::InvalidArgument("Replicator::Start: `db` is null",
+                                            "give an open ReplicatedDB");
+  }
+  if (transport == nullptr && options.shared_listener == nullptr) {
     return rocksdb::Status::InvalidArgument(
-        "Replicator::Start needs a database and a transport");
+        "Replicator::Start: `transport` is null",
+        "give one (NewTlsTransport), or ReplicatorOptions::shared_listener");
   }
   // One that could not begin would be stopped here, which waits for its
   // threads.

@@ -99,6 +99,22 @@ Status VersionSpecificDB::DEPRECATED_DeleteFile(std::string name) {
   return VersionSpecificDB::DeleteFile(std::move(name));
 }
 
+Status VersionSpecificDB::WriteWithCallback(const rocksdb::WriteOptions&,
+                                            rocksdb::WriteBatch*,
+                                            rocksdb::UserWriteCallback*) {
+  return Status::NotSupported(
+      "rocksync: WriteWithCallback on a replicated database",
+      "use Write, or Update for what depends on what is there");
+}
+
+Status VersionSpecificDB::IngestWriteBatchWithIndex(
+    const rocksdb::WriteOptions&,
+    std::shared_ptr<rocksdb::WriteBatchWithIndex>) {
+  return Status::NotSupported(
+      "rocksync: IngestWriteBatchWithIndex on a replicated database",
+      "use Write with the batch's GetWriteBatch()");
+}
+
 Status VersionSpecificDB::SetOptions(
     ColumnFamilyHandle* family,
     const std::unordered_map<std::string, std::string>& options) {

@@ -344,7 +344,7 @@ rocksdb::Status CheckCa(const CertificateAndKey& ca, const std::string& file,
   if (!IsPair(ca)) {
     return rocksdb::Status::InvalidArgument(
         key_file + " is not the private key of the CA " + file,
-        "give the files of one CA");
+        "give the key of the CA whose certificate is the file's first");
   }
   if (X509_cmp_current_time(X509_get0_notAfter(ca.certificate.get())) < 0) {
     return rocksdb::Status::InvalidArgument(

@@ -28,15 +28,28 @@ bool IsOfCa(X509_STORE_CTX* store) {
 std::string VerificationText(X509_STORE_CTX* store) {
   std::string text =
       X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
-  const bool of_ca = IsOfCa(store);
-  const bool expired =
-      !of_ca && X509_STORE_CTX_get_error(store) == X509_V_ERR_CERT_HAS_EXPIRED;
-  if (of_ca) text = "of the CA: " + text;
+  if (IsOfCa(store)) text = "of the CA: " + text;
   const X509* at = X509_STORE_CTX_get_current_cert(store);
   if (at == nullptr) return text;
   text += " (subject " + NameText(X509_get_subject_name(at)) + ", issuer " +
           NameText(X509_get_issuer_name(at)) + ")";
-  return expired ? text + "; renew it there, by `rocksync certificate`" : text;
+  return text;
+}
+
+// What fails of the peer's certificate, which lies on the peer's machine.
+std::string PeerVerificationText(X509_STORE_CTX* store) {
+  const std::string text = VerificationText(store);
+  return X509_STORE_CTX_get_error(store) == X509_V_ERR_CERT_HAS_EXPIRED &&
+                 !IsOfCa(store)
+             ? text + "; renew it there, by `rocksync certificate`"
+             : text;
+}
+
+// As `rocksync certificate --output` takes it, of the file that it writes.
+std::string StemOf(const std::string& certificate_file) {
+  return certificate_file.ends_with(".pem")
+             ? certificate_file.substr(0, certificate_file.size() - 4)
+             : "NAME`, and copy NAME.pem over `" + certificate_file;
 }
 
 int ReasonIndex() {
@@ -50,7 +63,7 @@ int OnVerify(int ok, X509_STORE_CTX* store) {
   const auto* ssl = static_cast<SSL*>(
       X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
   auto* reason = static_cast<std::string*>(SSL_get_ex_data(ssl, ReasonIndex()));
-  if (reason != nullptr) *reason = VerificationText(store);
+  if (reason != nullptr) *reason = PeerVerificationText(store);
   return 0;
 }
 
@@ -185,8 +198,9 @@ rocksdb::Status TlsContext::Unfit(X509_STORE_CTX* store) const {
   if (error == X509_V_ERR_CERT_HAS_EXPIRED) {
     return rocksdb::Status::Expired(
         "certificate " + certificate_file_ + " has expired: " + why,
-        "renew it: `rocksync certificate --ca ca.pem --ca-key ca.key --output "
-        "NAME`, where NAME.pem is the file");
+        "renew it: `rocksync certificate --ca ca.pem --ca-key ca.key "
+        "--output " +
+            StemOf(certificate_file_) + "`");
   }
   if (error == X509_V_ERR_CERT_NOT_YET_VALID) {
     return rocksdb::Status::InvalidArgument(

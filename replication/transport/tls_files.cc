@@ -39,8 +39,8 @@ std::shared_ptr<const TlsContext> TlsFiles::Current() {
           "certificate " + certificate_file_ + " now names replica " +
               ReplicaIdHex(context->replica_id()) + ", before replica " +
               ReplicaIdHex(context_->replica_id()),
-          "the earlier one stays in use; another replica takes another "
-          "transport");
+          "the earlier one stays in use: put a certificate of that replica "
+          "back (a transport has one replica for life)");
     }
     if (renewed.ok()) {
       context_ = std::move(context);

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """RocksDB's own benchmark, db_bench of the RocksDB at hand with its default options, on a
 plain and on a replicated database in turn: what the replicated one reaches of the plain
-one's operations per second.
+one's operations per second. With --two-families also plain RocksDB that puts an entry of
+the size of the index's into a second family beside each pair: what such an index costs if
+RocksDB itself keeps it.
 
 Each line is the median over the rounds, least and most behind it. Of benchmarks that
 write beside reading, db_bench counts the reads.
@@ -23,7 +25,6 @@ RUNS = [
              "seekrandomwhilewriting", "readwhilewriting", "updaterandom", "deleterandom"]),
     ("2 threads: ", 2, ["fillrandom", "overwrite"]),
 ]
-KINDS = ("plain", "replicated")
 
 
 def rates(options: argparse.Namespace, kind: str, threads: int, benchmarks: "list[str]") -> "dict[str, float]":
@@ -45,24 +46,27 @@ def rates(options: argparse.Namespace, kind: str, threads: int, benchmarks: "lis
 
 
 def measure(options: argparse.Namespace, prefix: str, threads: int, benchmarks: "list[str]") -> "list[dict]":
-    measured = {kind: [] for kind in KINDS}
+    kinds = ["plain", "replicated"] + ["two_families"] * options.two_families
+    measured = {kind: [] for kind in kinds}
     for number in range(options.rounds):
         # Now one, now the other begins.
-        for kind in KINDS if number % 2 == 0 else KINDS[::-1]:
+        for kind in kinds if number % 2 == 0 else kinds[::-1]:
             print(f"{prefix}round {number + 1} of {options.rounds}, {kind}", file=sys.stderr, flush=True)
             measured[kind].append(rates(options, kind, threads, benchmarks))
     lines = []
     for name in benchmarks:
-        pairs = [(plain[name], replicated[name]) for plain, replicated in zip(*(measured[kind] for kind in KINDS))]
-        ratios = [replicated / plain for plain, replicated in pairs]
-        lines.append({
-            "case": prefix + name,
-            "ratio": round(statistics.median(ratios), 3),
-            "least": round(min(ratios), 3),
-            "most": round(max(ratios), 3),
-            "plain_per_second": round(statistics.median(plain for plain, _ in pairs)),
-            "rounds": options.rounds,
-        })
+        plain = [round_rates[name] for round_rates in measured["plain"]]
+        for kind in kinds[1:]:
+            ratios = [mine[name] / beside for mine, beside in zip(measured[kind], plain)]
+            lines.append({
+                "case": prefix + name,
+                "kind": kind,
+                "ratio": round(statistics.median(ratios), 3),
+                "least": round(min(ratios), 3),
+                "most": round(max(ratios), 3),
+                "plain_per_second": round(statistics.median(plain)),
+                "rounds": options.rounds,
+            })
     return lines
 
 
@@ -73,6 +77,7 @@ def main() -> None:
     parser.add_argument("--value_size", type=int, default=100, help="bytes (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of each kind (%(default)s)")
     parser.add_argument("--only", metavar="NAME", help="a benchmark, and what has to be run before it; one of: " + ", ".join(RUNS[0][2]))
+    parser.add_argument("--two-families", action="store_true", help="measure plain RocksDB with a second family, too")
     parser.add_argument("--directory", default=None, help="where the databases are, on a disk of one's choice")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each case")
     parser.add_argument("--db-bench", required=True, help=argparse.SUPPRESS)
@@ -85,7 +90,7 @@ def main() -> None:
         parser.error(f"--directory {options.directory} is not a directory")
 
     if not options.json:
-        print(f"{'db_bench':34}{'ratio':>7}   {'least, most':14}{'plain/s':>10}")
+        print(f"{'db_bench':34}{'kind':14}{'ratio':>7}   {'least, most':14}{'plain/s':>10}")
     for prefix, threads, benchmarks in RUNS:
         if options.only:
             if options.only not in benchmarks:
@@ -96,7 +101,7 @@ def main() -> None:
                 print(json.dumps(line), flush=True)
             else:
                 scatter = f"({line['least']:.2f}, {line['most']:.2f})"
-                print(f"{line['case']:34}{line['ratio']:7.2f}   {scatter:14}{line['plain_per_second']:10}", flush=True)
+                print(f"{line['case']:34}{line['kind']:14}{line['ratio']:7.2f}   {scatter:14}{line['plain_per_second']:10}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-// RocksDB's own benchmark on a plain and on a replicated database.
-//   db_bench plain|replicated --db=DIR ...   RocksDB's db_bench
+// RocksDB's own benchmark on a plain database, on one with a second family, and
+// on a replicated one.
+//   db_bench plain|two_families|replicated --db=DIR ...   RocksDB's db_bench
 
-#include <cstring>
 #include <iostream>
 #include <vector>
 
@@ -9,12 +9,11 @@
 #include "tests/bench/db_bench/open.h"
 
 int main(int argc, char** argv) {
-  const bool replicated = argc > 1 && std::strcmp(argv[1], "replicated") == 0;
-  if (!replicated && (argc < 2 || std::strcmp(argv[1], "plain") != 0)) {
-    std::cerr << "usage: db_bench plain|replicated --db=DIR ..." << std::endl;
+  if (argc < 2 || !rocksync::db_bench::SetKind(argv[1])) {
+    std::cerr << "usage: db_bench plain|two_families|replicated --db=DIR ..."
+              << std::endl;
     return 2;
   }
-  rocksync::db_bench::OpenReplicated(replicated);
   std::vector<char*> arguments(argv, argv + argc + 1);
   arguments.erase(arguments.begin() + 1);
   return rocksdb::db_bench_tool(argc - 1, arguments.data());

@@ -12,9 +12,12 @@
 
 namespace rocksync::db_bench {
 
-// Whether Open opens a replica, or plain RocksDB. False unless set; before the
-// first Open.
-void OpenReplicated(bool replicated);
+// plain: RocksDB's own. two_families: TwoFamiliesDB. replicated: ReplicatedDB.
+enum class Kind { kPlain, kTwoFamilies, kReplicated };
+
+// What Open opens; kPlain unless set. Before the first Open. False: there is
+// no kind of that name.
+bool SetKind(const std::string& name);
 
 // As rocksdb::DB::Open.
 rocksdb::Status Open(const rocksdb::Options& options, const std::string& name,

@@ -269,14 +269,15 @@ TEST_F(VersionSpecificDBTest, TimedPut) {
 }
 #endif
 
-#if ROCKSYNC_ROCKSDB_AT_LEAST(9, 3)
-TEST_F(VersionSpecificDBTest, WriteWithCallback) {
+TEST_F(VersionSpecificDBTest, WritesPastWrite) {
   rocksdb::WriteBatch batch;
   ASSERT_ROCKS_OK(batch.Put("another", "value"));
-  EXPECT_TRUE(db_->WriteWithCallback({}, &batch, nullptr).IsNotSupported());
+  ExpectRefused(db_->WriteWithCallback({}, &batch, nullptr),
+                "WriteWithCallback", "Update");
+  ExpectRefused(db_->IngestWriteBatchWithIndex({}, nullptr),
+                "IngestWriteBatchWithIndex", "GetWriteBatch");
   ExpectOurs();
 }
-#endif
 
 #if ROCKSYNC_ROCKSDB_AT_LEAST(10, 8)
 TEST_F(VersionSpecificDBTest, FlushWALWithOptions) {

@@ -396,7 +396,9 @@ TEST_F(TlsFiles, OwnCertificateExpiredOrOfAnotherCaOrNameless) {
       Mentions(s, "certificate " + options.certificate_file + " has expired"));
   EXPECT_TRUE(Mentions(s,
                        "`rocksync certificate --ca ca.pem --ca-key ca.key "
-                       "--output NAME`"));
+                       "--output " +
+                           cluster_.scratch() + "/"));
+  EXPECT_FALSE(Mentions(s, ".pem`"));
 
   const TestCluster other;
   options = cluster_.Files(other.Issue(1));
