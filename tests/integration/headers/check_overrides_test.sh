@@ -43,9 +43,3 @@ awk '{ print } /^class StackableDB/ { inside = 1 }
   inside && /^ public:/ { print "  virtual Status Restore() { return db_->Restore(); }"; inside = 0 }' \
   "$work/stackable_db.before" >"$work/stackable_db.h"
 expect 'Restore()'
-
-# What is harmless only as long as StackableDB does not pass it on.
-awk '{ print } /^class StackableDB/ { inside = 1 }
-  inside && /^ public:/ { print "  Status WriteWithCallback(const WriteOptions& o, WriteBatch* b, UserWriteCallback* c) override;"; inside = 0 }' \
-  "$work/stackable_db.before" >"$work/stackable_db.h"
-expect 'WriteWithCallback(const WriteOptions&, WriteBatch*, UserWriteCallback*)'

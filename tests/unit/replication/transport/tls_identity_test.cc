@@ -397,7 +397,7 @@ TEST_F(TlsFiles, OwnCertificateExpiredOrOfAnotherCaOrNameless) {
   EXPECT_TRUE(Mentions(s,
                        "`rocksync certificate --ca ca.pem --ca-key ca.key "
                        "--output " +
-                           cluster_.scratch() + "/"));
+                           (cluster_.scratch() / "")));
   EXPECT_FALSE(Mentions(s, ".pem`"));
 
   const TestCluster other;
