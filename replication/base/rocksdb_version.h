@@ -34,12 +34,23 @@ inline std::unique_ptr<rocksdb::DB> TakeOpened(OpenedDB opened) {
 }
 #endif
 
+// Newer versions can go on with the last opening's MANIFEST. But by a new one
+// the next opening knows that this one may have taken the log away that the
+// last close left, even if this one fails after that (files_left.h).
+template <typename DBOptions>
+void BeginNewManifest(DBOptions* options) {
+  if constexpr (requires { options->reuse_manifest_on_open; }) {
+    options->reuse_manifest_on_open = false;
+  }
+}
+
 // rocksdb::DB::Open: a database without this library. `*db` is null unless OK.
 inline rocksdb::Status OpenPlain(
-    const rocksdb::DBOptions& options, const std::string& name,
+    rocksdb::DBOptions options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
     std::vector<rocksdb::ColumnFamilyHandle*>* handles,
     std::unique_ptr<rocksdb::DB>* db) {
+  BeginNewManifest(&options);
   OpenedDB opened{};
   rocksdb::Status status =
       rocksdb::DB::Open(options, name, families, handles, &opened);
@@ -47,21 +58,26 @@ inline rocksdb::Status OpenPlain(
   return status;
 }
 
-inline rocksdb::Status OpenPlain(const rocksdb::Options& options,
+inline rocksdb::Status OpenPlain(rocksdb::Options options,
                                  const std::string& name,
                                  std::unique_ptr<rocksdb::DB>* db) {
+  BeginNewManifest(&options);
   OpenedDB opened{};
   rocksdb::Status status = rocksdb::DB::Open(options, name, &opened);
   *db = status.ok() ? TakeOpened(std::move(opened)) : nullptr;
   return status;
 }
 
-// rocksdb::DB::OpenForReadOnly.
+// rocksdb::DB::OpenForReadOnly. With track_and_verify_wals_in_manifest off
+// RocksDB would write into a MANIFEST that tracks the log, which a database
+// that is open for reading must not: that ends the process. Without such a
+// MANIFEST the option changes nothing.
 inline rocksdb::Status OpenPlainForReadOnly(
-    const rocksdb::DBOptions& options, const std::string& name,
+    rocksdb::DBOptions options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
     std::vector<rocksdb::ColumnFamilyHandle*>* handles,
     std::unique_ptr<rocksdb::DB>* db) {
+  options.track_and_verify_wals_in_manifest = true;
   OpenedDB opened{};
   rocksdb::Status status =
       rocksdb::DB::OpenForReadOnly(options, name, families, handles, &opened);
@@ -69,9 +85,10 @@ inline rocksdb::Status OpenPlainForReadOnly(
   return status;
 }
 
-inline rocksdb::Status OpenPlainForReadOnly(const rocksdb::Options& options,
+inline rocksdb::Status OpenPlainForReadOnly(rocksdb::Options options,
                                             const std::string& name,
                                             std::unique_ptr<rocksdb::DB>* db) {
+  options.track_and_verify_wals_in_manifest = true;
   OpenedDB opened{};
   rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, name, &opened);
   *db = status.ok() ? TakeOpened(std::move(opened)) : nullptr;

@@ -61,6 +61,24 @@ Status FamiliesWithoutEntries(rocksdb::DB* db, ColumnFamilyHandle* index,
   return entries->status();
 }
 
+// RepairDB makes one level of all tables, which a RocksDB without assertions
+// takes, as it is told not to check the order (MergeTables makes it right).
+// Up to 7.9 one with assertions checks all the same.
+Status NameAssertions(const Status& status, const std::string& directory) {
+  if (!status.IsCorruption() ||
+      status.ToString().find("force_consistency_checks") == std::string::npos) {
+    return status;
+  }
+  return Status::NotSupported(
+      "rocksync: this RocksDB is compiled with assertions, and then its "
+      "RepairDB does not take tables of several levels, as " +
+          directory + " has them",
+      "use a `rocksync` that was built with a RocksDB without assertions "
+      "(cmake "
+      "-DCMAKE_PREFIX_PATH=..., see README): " +
+          status.ToString());
+}
+
 // One repair. All is made beside `copy`, which gets its name last; removes what
 // it made unless all of it succeeds.
 class Repairing {
@@ -289,7 +307,8 @@ Status Repairing::MakeList(Repaired* repaired) {
   }
   rocksdb::ColumnFamilyOptions unknown;
   unknown.force_consistency_checks = false;
-  Status status = rocksdb::RepairDB(unfinished_, options_, known, unknown);
+  Status status = NameAssertions(
+      rocksdb::RepairDB(unfinished_, options_, known, unknown), directory_);
   if (!status.ok()) return status;
   std::vector<std::string> lost;
   env_->GetChildren(unfinished_ + kLostFolder, &lost)

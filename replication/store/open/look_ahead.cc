@@ -128,10 +128,6 @@ rocksdb::DBOptions OptionsToLook(rocksdb::DBOptions options,
   options.row_cache.reset();
   options.wal_filter = filter;
   options.persist_stats_to_disk = false;
-  // With it off RocksDB would write into a MANIFEST that tracks the log, which
-  // a database that is open for reading must not; without such a MANIFEST it
-  // changes nothing.
-  options.track_and_verify_wals_in_manifest = true;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   options.max_open_files = options.max_open_files < 0

@@ -94,6 +94,27 @@ class FilesLeftTest : public StoreTest {
   uint64_t original_ = 0;
 };
 
+// An option of newer versions that goes on with the last opening's.
+template <typename Options>
+void ReuseManifest(Options* options) {
+  if constexpr (requires { options->reuse_manifest_on_open; }) {
+    options->reuse_manifest_on_open = true;
+  }
+}
+
+// So that an opening may fail after RocksDB has taken the log away.
+TEST_F(FilesLeftTest, EachOpeningBeginsAManifest) {
+  ReuseManifest(&options_);
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  const std::string before = CurrentManifest(rocksdb::Env::Default(), Dir());
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_NE(CurrentManifest(rocksdb::Env::Default(), Dir()), before);
+  EXPECT_EQ(Get("key"), "value");
+}
+
 TEST_F(FilesLeftTest, OneOfSeveralLogsIsLost) {
   MakeOfflineReplica();
   const std::string name = whole_.filename();

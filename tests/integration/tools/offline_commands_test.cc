@@ -31,6 +31,7 @@
 #include "tools/detach.h"
 #include "tools/diff.h"
 #include "tools/id.h"
+#include "tools/repair.h"
 #include "tools/rescue.h"
 #include "tools/restamp.h"
 #include "tools/secret/secret_file.h"
@@ -351,6 +352,7 @@ TEST_F(OfflineCommandsTest, AKilledDatabaseThatTracksItsLogs) {
   Close();
   fs::copy("killed", "same");
   ASSERT_EQ(Id("killed"), 0) << err_.str();
+  EXPECT_EQ(RunRepair({"killed", "repaired", {}}, out_, err_), 0) << err_.str();
   EXPECT_EQ(Diff("killed", "same"), 0) << out_.str() << err_.str();
   EXPECT_EQ(Verify("killed", "same"), 0) << out_.str() << err_.str();
   EXPECT_EQ(Restamp("killed", Right()), 0) << err_.str();

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <random>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -167,6 +169,39 @@ TEST_F(RepairTest, OfAReplicaThatWasKilled) {
   ASSERT_ROCKS_OK(OpenAsNew());
   EXPECT_EQ(Get("last"), "write");
   ExpectWhole();
+}
+
+// RepairDB makes one level of them, in which the order of their numbers is not
+// that of the writes.
+TEST_F(RepairTest, OfTablesInSeveralLevels) {
+  options_.write_buffer_size = 32 << 10;
+  options_.target_file_size_base = 16 << 10;
+  options_.max_bytes_for_level_base = 32 << 10;
+  options_.level0_file_num_compaction_trigger = 2;
+  MakeReplica();
+  ASSERT_ROCKS_OK(Open());
+  std::map<std::string, std::string> newest;
+  std::mt19937 random(1);
+  for (int i = 0; i < 6000; ++i) {
+    // Now here, now there, so that levels hold writes of all times.
+    const uint32_t from = i / 500 * 7919 % 2000;
+    const std::string key = "new" + std::to_string(from + random() % 300);
+    newest[key] = std::to_string(i) + std::string(100, 'v');
+    ASSERT_ROCKS_OK(Put(key, newest[key]));
+  }
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(db_->PauseBackgroundWork());
+  CopyAsKilled("db", "killed");
+  ASSERT_ROCKS_OK(db_->ContinueBackgroundWork());
+  db_.reset();
+  fs::remove_all(Dir());
+  fs::rename(Dir("killed"), Dir());
+  if (Repair() == 2) {
+    EXPECT_THAT(err_.str(), HasSubstr("compiled with assertions"));
+    return;
+  }
+  ASSERT_ROCKS_OK(OpenAsNew());
+  for (const auto& [key, value] : newest) EXPECT_EQ(Get(key), value) << key;
 }
 
 TEST_F(RepairTest, SaysHowMuchIsThereWhereOpeningsReadNoStatistics) {
