@@ -14,6 +14,7 @@
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/look_ahead.h"
+#include "replication/store/open/shared_paths.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
 
@@ -149,6 +150,9 @@ Status LookAround(const rocksdb::DBOptions& options,
     if (status.ok() && around->wal_dir != around->directory) {
       status = CheckNoLogIsThere(env, name, around->wal_dir);
     }
+    if (status.ok()) {
+      status = CheckNoTableIsThere(options, families, around->directory);
+    }
     if (!status.ok()) return status;
     // RocksDB would leave a LOCK and a LOG there.
     if (!options.create_if_missing) return NoDatabase(name);
@@ -204,6 +208,12 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
     looked.provenance =
         around->has_database ? Judge(traces) : Provenance::kPlain;
   }
+  if (looked.opened_last.empty() && traces.marker.has_value()) {
+    looked.opened_last = traces.marker->directory;
+  }
+  const Status paths = CheckPathsAreNotTheOriginals(
+      options, families, around->directory, looked.opened_last);
+  if (!paths.ok()) return paths;
   const bool stays = looked.provenance == Provenance::kOwn ||
                      (around->clone.has_value() && around->has_index);
   uint64_t id = 0;
