@@ -195,7 +195,6 @@ int RunExporter(const ExporterOptions& given, const std::function<bool()>& stop,
   ExporterOptions options = given;
   options.replicas = WithoutRepetitions(given.replicas);
   AdminTarget target;
-  options.credentials.peer_timeout_ms = options.timeout_ms;
   HostPort where;
   Status status = ParseAddress(options.listen, &where);
   for (const std::string& replica : options.replicas) {

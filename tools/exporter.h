@@ -17,8 +17,7 @@ struct ExporterOptions {
   std::vector<std::string> replicas;  // host:port of each
   Credentials credentials;
   std::string listen = "127.0.0.1:9742";
-  bool once = false;           // print one page instead of serving it
-  uint64_t timeout_ms = 5000;  // for each replica, all asked at once
+  bool once = false;  // print one page instead of serving it
 };
 
 // Serves http://LISTEN/metrics until `stop` (may be empty) returns true; each

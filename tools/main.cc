@@ -85,10 +85,14 @@ void AddCredentials(CLI::App* tool, rocksync::Credentials* credentials) {
       ->type_name("FILE");
 }
 
-void AddPeerTimeout(CLI::App* tool, rocksync::Credentials* credentials) {
+constexpr char kSilentReplica[] =
+    "give up a replica that is silent for this long; raise it over a slow "
+    "link, and the replica's own limit as well";
+
+void AddPeerTimeout(CLI::App* tool, rocksync::Credentials* credentials,
+                    const std::string& description = kSilentReplica) {
   tool->add_option("--peer-timeout-ms", credentials->peer_timeout_ms,
-                   "give up a replica that is silent for this long; raise it "
-                   "over a slow link, and the replica's own limit as well")
+                   description)
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400'000));
 }
@@ -386,7 +390,9 @@ Command AddVerify(CLI::App* app) {
   command->add_flag("--json", options->json, "one JSON object a line");
   AddWalDirs(command, &options->wal_dirs);
   AddCredentials(command, &options->credentials);
-  AddPeerTimeout(command, &options->credentials);
+  AddPeerTimeout(command, &options->credentials,
+                 "give up LEFT if it is silent for this long; how long LEFT "
+                 "waits for RIGHT is LEFT's own limit");
   return {command, Running(rocksync::RunVerify, options),
           &options->credentials};
 }
@@ -462,6 +468,8 @@ Command AddStatus(CLI::App* app) {
       ->type_name("");
   command->add_flag("--json", options->json, "one JSON object");
   AddCredentials(command, &options->credentials);
+  options->credentials.peer_timeout_ms = 5000;
+  AddPeerTimeout(command, &options->credentials);
   return {command, Running(rocksync::RunStatus, options),
           &options->credentials};
 }
@@ -484,12 +492,9 @@ Command AddExporter(CLI::App* app) {
   command->add_flag("--once", options->once,
                     "print the page once instead; then a replica that does "
                     "not answer is an error");
-  command
-      ->add_option("--timeout-ms", options->timeout_ms,
-                   "how long to wait for the answer of a replica")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 600'000));
   AddCredentials(command, &options->credentials);
+  options->credentials.peer_timeout_ms = 5000;
+  AddPeerTimeout(command, &options->credentials);
   return {command, [options] { return Export(*options); },
           &options->credentials};
 }

@@ -142,6 +142,7 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
   stats.certificate_error = fields.Text("certificate_error");
   stats.connections_refused = fields.Number("connections_refused");
   stats.last_refusal = fields.Text("last_refusal");
+  stats.last_refusal_ms = fields.Number("last_refusal_ms");
   stats.sessions = fields.Number("sessions");
   stats.sessions_failed = fields.Number("sessions_failed");
   stats.pairs_sent = fields.Number("pairs_sent");

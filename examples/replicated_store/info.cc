@@ -105,6 +105,7 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->Add("sessions_failed", stats.sessions_failed);
   lines->Add("connections_refused", stats.connections_refused);
   lines->Add("last_refusal", stats.last_refusal);
+  lines->Add("last_refusal_ms", stats.last_refusal_ms);
   lines->Add("pairs_sent", stats.pairs_sent);
   lines->Add("pairs_received", stats.pairs_received);
   lines->Add("pairs_applied", stats.pairs_applied);

@@ -220,11 +220,13 @@ struct ReplicationStats {
   // does not name it; it is a copy of a peer that was met; or it asked for a
   // clone, and ReplicatorOptions::allow_clones is false. Each try counts, so
   // one dialer with wrong settings counts many times; a replica whose own
-  // address is among its peers counts itself. Who came last, and why it was
-  // refused; empty: nobody. Who has no certificate of the CA is not counted, as
-  // anybody can be that: see TlsTransportOptions::refused.
+  // address is among its peers counts itself. Who came last, why it was
+  // refused, and when, milliseconds since the Unix epoch; empty and 0: nobody.
+  // Who has no certificate of the CA is not counted, as anybody can be that:
+  // see TlsTransportOptions::refused.
   uint64_t connections_refused = 0;
   std::string last_refusal;
+  uint64_t last_refusal_ms = 0;
   bool paused = false;
   // When peers accept this replica's certificate, the one that new connections
   // show, no more, milliseconds since the Unix epoch: it expires, or its CA

@@ -138,6 +138,7 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
       .Add("certificate_error", stats.certificate_error)
       .Add("connections_refused", stats.connections_refused)
       .Add("last_refusal", stats.last_refusal)
+      .Add("last_refusal_ms", stats.last_refusal_ms)
       .Add("sessions", stats.sessions)
       .Add("sessions_failed", stats.sessions_failed)
       .Add("pairs_sent", stats.pairs_sent)

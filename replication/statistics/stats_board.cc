@@ -158,6 +158,7 @@ void StatsBoard::CountRefusal(const std::string& peer, uint64_t replica_id,
   totals_.last_refusal =
       (replica_id == 0 ? "a caller" : "replica " + ReplicaIdHex(replica_id)) +
       " at " + peer + ": " + why;
+  totals_.last_refusal_ms = WallClockMs();
 }
 
 void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {

@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenProgress{100};
 
-uint64_t WallClockMs() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(
-          std::chrono::system_clock::now().time_since_epoch())
-          .count());
-}
-
 SessionProgress ToProgress(const std::string& peer,
                            const SessionReport& report) {
   SessionProgress progress;
@@ -45,6 +38,13 @@ SessionProgress ToProgress(const std::string& peer,
 }
 
 }  // namespace
+
+uint64_t WallClockMs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
 
 uint64_t CountedBytes(const SessionReport& report) {
   return report.bytes_sent + report.bytes_received - report.unanswered_bytes;

@@ -18,6 +18,9 @@ namespace rocksync {
 
 class StatsBoard;
 
+// This machine's, milliseconds since the Unix epoch.
+uint64_t WallClockMs();
+
 // What is offered counts once the answer tells what it is, so that each kind,
 // and what is of none, only grows.
 uint64_t CountedBytes(const SessionReport& report);

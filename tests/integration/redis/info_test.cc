@@ -33,6 +33,7 @@ TEST(Info, Replication) {
   stats.pairs_sent = 7;
   stats.connections_refused = 6;
   stats.last_refusal = "replica 9";
+  stats.last_refusal_ms = 61;
   stats.paused = true;
   stats.disk = {true, 21, 22, "", 23};
   stats.scrub.running = true;
@@ -50,7 +51,8 @@ TEST(Info, Replication) {
   EXPECT_THAT(text, HasSubstr("\r\nreplica_id:0000000000000abc\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npairs_sent:7\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nconnections_refused:6\r\n"));
-  EXPECT_THAT(text, HasSubstr("\r\nlast_refusal:replica 9\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\nlast_refusal:replica 9\r\n"
+                              "last_refusal_ms:61\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npaused:1\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\ndisk_writes_refused:1\r\n"
                               "disk_write_error:\r\n"

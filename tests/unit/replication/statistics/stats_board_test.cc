@@ -370,9 +370,12 @@ TEST(StatsBoard, AStrangerIsCountedAndChangesNoPeer) {
   StatsBoard board(7, {"a:1"}, nullptr);
   board.Begin("a:1", 0xa)->Finish(Report(1), rocksdb::Status::OK());
   const auto why = rocksdb::Status::InvalidArgument("another\nsecret");
+  EXPECT_EQ(board.stats().last_refusal_ms, 0u);
+  const uint64_t before_ms = WallClockMs();
   board.RecordRefusedDialer("10.0.0.9:50000", 0xa, why);
   ReplicationStats stats = board.stats();
   EXPECT_EQ(stats.connections_refused, 1u);
+  EXPECT_GE(stats.last_refusal_ms, before_ms);
   EXPECT_EQ(stats.last_refusal,
             "replica 000000000000000a at 10.0.0.9:50000: Invalid argument: "
             "another\\x0asecret");
