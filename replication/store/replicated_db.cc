@@ -1,17 +1,13 @@
 #include "rocksync/replicated_db.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "replication/base/forked.h"
-#include "replication/store/open/opening.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
-#include "replication/store/upkeep/scrub.h"
 #include "replication/store/write/callback_scope.h"
 #include "replication/store/write/refusals.h"
-#include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/replayer.h"
 
@@ -36,76 +32,6 @@ Status NoChange() {
 }
 
 }  // namespace
-
-std::unique_ptr<Scrub> StoreAccess::NewScrub(ReplicatedDB* db) {
-  Store* const store = db->store_.get();
-  return std::make_unique<Scrub>(store->indexed(), store->quarantine(),
-                                 store->index_build());
-}
-
-IndexedDB* StoreAccess::IndexedOf(ReplicatedDB* db) {
-  return db->store_->indexed();
-}
-
-ChangeLog* StoreAccess::ChangesOf(ReplicatedDB* db) {
-  return db->store_->indexed()->changes();
-}
-
-std::shared_ptr<ReplicatorClaim> StoreAccess::ClaimOf(ReplicatedDB* db) {
-  return db->store_->claim();
-}
-
-Membership* StoreAccess::MembershipOf(const ReplicatedDB* db) {
-  return db->store_->membership();
-}
-
-PeerMemory* StoreAccess::PeersOf(const ReplicatedDB* db) {
-  return db->store_->peers();
-}
-
-std::vector<StoreAccess::FamilyFacts> StoreAccess::Families(
-    const ReplicatedDB* db) {
-  std::vector<FamilyFacts> facts;
-  for (const Family& family : db->store_->indexed()->table().families()) {
-    facts.push_back({family.name, family.handle()->GetComparator()->Name()});
-  }
-  return facts;
-}
-
-Incarnation StoreAccess::IncarnationOf(const ReplicatedDB* db) {
-  return db->store_->indexed()->incarnation();
-}
-
-rocksdb::Status StoreAccess::Open(
-    const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
-    const std::string& name,
-    const std::vector<ColumnFamilyDescriptor>& column_families,
-    std::vector<ColumnFamilyHandle*>* handles, Timers timers, ReplicatedDB** db,
-    const Predecessor* predecessor) {
-  *db = nullptr;
-  handles->clear();
-  // The index's options are the library's.
-  const auto index = std::find_if(
-      column_families.begin(), column_families.end(),
-      [](const auto& family) { return family.name == kIndexFamilyName; });
-  std::vector<ColumnFamilyDescriptor> families(column_families.begin(), index);
-  if (index != column_families.end()) {
-    families.insert(families.end(), index + 1, column_families.end());
-  }
-  Opened opened;
-  const Status status = OpenIndexed(options, replication, name, families,
-                                    predecessor, handles, &opened);
-  if (!status.ok()) return status;
-  if (index != column_families.end()) {
-    handles->insert(handles->begin() + (index - column_families.begin()),
-                    nullptr);
-  }
-  rocksdb::DB* const base = opened.indexed.db;
-  *db = new ReplicatedDB(
-      base, std::make_unique<Store>(replication, std::move(opened)));
-  (*db)->store_->Start(timers);
-  return status;
-}
 
 ReplicatedDB::ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store)
     : VersionSpecificDB(db), store_(std::move(store)) {}
@@ -436,34 +362,6 @@ Status ReplicatedDB::IngestExternalFiles(
   return Counted()->IngestExternalFiles(args);
 }
 
-Status ReplicatedDB::Import(const ColumnFamilyOptions& options,
-                            const std::string& name,
-                            const std::function<Status()>& import,
-                            ColumnFamilyHandle** handle) {
-  *handle = nullptr;
-  const Status status = CheckNotInCallback(store_->indexed());
-  if (!status.ok()) return status;
-  if (store_->families()->WouldReplicate(name)) {
-    return Refuse("CreateColumnFamilyWithImport",
-                  "create the family and Put its pairs");
-  }
-  return Created(name, options, Counted()->Alone(import), handle);
-}
-
-Status ReplicatedDB::CreateColumnFamilyWithImport(
-    const ColumnFamilyOptions& options, const std::string& name,
-    const rocksdb::ImportColumnFamilyOptions& import_options,
-    const rocksdb::ExportImportFilesMetaData& metadata,
-    ColumnFamilyHandle** handle) {
-  return Import(
-      options, name,
-      [&] {
-        return db_->CreateColumnFamilyWithImport(options, name, import_options,
-                                                 metadata, handle);
-      },
-      handle);
-}
-
 Status ReplicatedDB::NewDefaultReplayer(
     const std::vector<ColumnFamilyHandle*>&,
     std::unique_ptr<rocksdb::TraceReader>&&,
@@ -547,88 +445,5 @@ Status ReplicatedDB::GetStatsHistory(
 }
 
 // Families.
-
-// RocksDB may fail after it made the family; then the family goes again. The
-// index's records may fail, too, see Families::Add.
-Status ReplicatedDB::Created(const std::string& name,
-                             const ColumnFamilyOptions& options,
-                             const Status& created,
-                             ColumnFamilyHandle** handle) {
-  if (created.ok()) {
-    const Status added = store_->families()->Add(name, options, *handle);
-    if (!added.ok()) *handle = nullptr;
-    return added;
-  }
-  if (*handle == nullptr) return created;
-  db_->DropColumnFamily(*handle).PermitUncheckedError();
-  db_->DestroyColumnFamilyHandle(*handle).PermitUncheckedError();
-  *handle = nullptr;
-  return created;
-}
-
-Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
-                                        const std::string& name,
-                                        ColumnFamilyHandle** handle) {
-  *handle = nullptr;
-  Status status = CheckNotInCallback(store_->indexed());
-  if (status.ok()) status = store_->indexed()->CheckOpen();
-  if (status.ok()) status = store_->families()->CheckNew(name, options);
-  if (!status.ok()) return status;
-  *handle = store_->families()->Unfinished(name);
-  if (*handle == nullptr) {
-    IndexedDB* const indexed = store_->indexed();
-    status = indexed->space()->Check(indexed->WallMs(), 0, /*deletes=*/false);
-    if (!status.ok()) return status;
-    status = db_->CreateColumnFamily(options, name, handle);
-  }
-  return Created(name, options, status, handle);
-}
-
-Status ReplicatedDB::CreateColumnFamilies(
-    const ColumnFamilyOptions& options, const std::vector<std::string>& names,
-    std::vector<ColumnFamilyHandle*>* handles) {
-  std::vector<ColumnFamilyDescriptor> families;
-  for (const std::string& name : names) families.push_back({name, options});
-  return CreateColumnFamilies(families, handles);
-}
-
-Status ReplicatedDB::CreateColumnFamilies(
-    const std::vector<ColumnFamilyDescriptor>& column_families,
-    std::vector<ColumnFamilyHandle*>* handles) {
-  handles->clear();
-  for (const ColumnFamilyDescriptor& family : column_families) {
-    ColumnFamilyHandle* handle = nullptr;
-    const Status status =
-        CreateColumnFamily(family.options, family.name, &handle);
-    if (!status.ok()) return status;
-    handles->push_back(handle);
-  }
-  return Status::OK();
-}
-
-Status ReplicatedDB::DropColumnFamily(ColumnFamilyHandle* family) {
-  if (family != nullptr && family->GetName() == kIndexFamilyName) {
-    return Status::InvalidArgument("rocksync: the index is in use",
-                                   "close the database and detach it");
-  }
-  Status status = CheckNotInCallback(store_->indexed());
-  if (status.ok()) status = store_->indexed()->CheckOpen();
-  return status.ok() ? store_->DropFamily(family) : status;
-}
-
-Status ReplicatedDB::DropColumnFamilies(
-    const std::vector<ColumnFamilyHandle*>& families) {
-  for (ColumnFamilyHandle* family : families) {
-    const Status status = DropColumnFamily(family);
-    if (!status.ok()) return status;
-  }
-  return Status::OK();
-}
-
-Status ReplicatedDB::DestroyColumnFamilyHandle(ColumnFamilyHandle* family) {
-  if (family == nullptr) return Status::OK();  // the index's, see Open
-  if (store_->families()->GiveBack(family)) return Status::OK();
-  return db_->DestroyColumnFamilyHandle(family);
-}
 
 }  // namespace rocksync

@@ -1,0 +1,128 @@
+// ReplicatedDB's column families: made, imported, dropped, given back.
+
+#include <utility>
+
+#include "replication/store/store.h"
+#include "replication/store/write/callback_scope.h"
+#include "rocksync/replicated_db.h"
+
+namespace rocksync {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyHandle;
+using rocksdb::ColumnFamilyOptions;
+using rocksdb::Status;
+
+// RocksDB may fail after it made the family; then the family goes again. The
+// index's records may fail, too, see Families::Add.
+Status ReplicatedDB::Created(const std::string& name,
+                             const ColumnFamilyOptions& options,
+                             const Status& created,
+                             ColumnFamilyHandle** handle) {
+  if (created.ok()) {
+    const Status added = store_->families()->Add(name, options, *handle);
+    if (!added.ok()) *handle = nullptr;
+    return added;
+  }
+  if (*handle == nullptr) return created;
+  db_->DropColumnFamily(*handle).PermitUncheckedError();
+  db_->DestroyColumnFamilyHandle(*handle).PermitUncheckedError();
+  *handle = nullptr;
+  return created;
+}
+
+Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
+                                        const std::string& name,
+                                        ColumnFamilyHandle** handle) {
+  *handle = nullptr;
+  Status status = CheckNotInCallback(store_->indexed());
+  if (status.ok()) status = store_->indexed()->CheckOpen();
+  if (status.ok()) status = store_->families()->CheckNew(name, options);
+  if (!status.ok()) return status;
+  *handle = store_->families()->Unfinished(name);
+  if (*handle == nullptr) {
+    IndexedDB* const indexed = store_->indexed();
+    status = indexed->space()->Check(indexed->WallMs(), 0, /*deletes=*/false);
+    if (!status.ok()) return status;
+    status = db_->CreateColumnFamily(options, name, handle);
+  }
+  return Created(name, options, status, handle);
+}
+
+Status ReplicatedDB::CreateColumnFamilies(
+    const ColumnFamilyOptions& options, const std::vector<std::string>& names,
+    std::vector<ColumnFamilyHandle*>* handles) {
+  std::vector<ColumnFamilyDescriptor> families;
+  for (const std::string& name : names) families.push_back({name, options});
+  return CreateColumnFamilies(families, handles);
+}
+
+Status ReplicatedDB::CreateColumnFamilies(
+    const std::vector<ColumnFamilyDescriptor>& column_families,
+    std::vector<ColumnFamilyHandle*>* handles) {
+  handles->clear();
+  for (const ColumnFamilyDescriptor& family : column_families) {
+    ColumnFamilyHandle* handle = nullptr;
+    const Status status =
+        CreateColumnFamily(family.options, family.name, &handle);
+    if (!status.ok()) return status;
+    handles->push_back(handle);
+  }
+  return Status::OK();
+}
+
+Status ReplicatedDB::DropColumnFamily(ColumnFamilyHandle* family) {
+  if (family != nullptr && family->GetName() == kIndexFamilyName) {
+    return Status::InvalidArgument("rocksync: the index is in use",
+                                   "close the database and detach it");
+  }
+  Status status = CheckNotInCallback(store_->indexed());
+  if (status.ok()) status = store_->indexed()->CheckOpen();
+  return status.ok() ? store_->DropFamily(family) : status;
+}
+
+Status ReplicatedDB::DropColumnFamilies(
+    const std::vector<ColumnFamilyHandle*>& families) {
+  for (ColumnFamilyHandle* family : families) {
+    const Status status = DropColumnFamily(family);
+    if (!status.ok()) return status;
+  }
+  return Status::OK();
+}
+
+Status ReplicatedDB::DestroyColumnFamilyHandle(ColumnFamilyHandle* family) {
+  if (family == nullptr) return Status::OK();  // the index's, see Open
+  if (store_->families()->GiveBack(family)) return Status::OK();
+  return db_->DestroyColumnFamilyHandle(family);
+}
+
+Status ReplicatedDB::Import(const ColumnFamilyOptions& options,
+                            const std::string& name,
+                            const std::function<Status()>& import,
+                            ColumnFamilyHandle** handle) {
+  *handle = nullptr;
+  const Status status = CheckNotInCallback(store_->indexed());
+  if (!status.ok()) return status;
+  if (store_->families()->WouldReplicate(name)) {
+    return Status::NotSupported(
+        "rocksync: CreateColumnFamilyWithImport on a replicated family",
+        "create the family and Put its pairs");
+  }
+  return Created(name, options, Counted()->Alone(import), handle);
+}
+
+Status ReplicatedDB::CreateColumnFamilyWithImport(
+    const ColumnFamilyOptions& options, const std::string& name,
+    const rocksdb::ImportColumnFamilyOptions& import_options,
+    const rocksdb::ExportImportFilesMetaData& metadata,
+    ColumnFamilyHandle** handle) {
+  return Import(
+      options, name,
+      [&] {
+        return db_->CreateColumnFamilyWithImport(options, name, import_options,
+                                                 metadata, handle);
+      },
+      handle);
+}
+
+}  // namespace rocksync
