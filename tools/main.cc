@@ -1,5 +1,4 @@
-// The program `rocksync`: what is done to databases from outside. One file per
-// subcommand.
+// The program `rocksync`: what is done to databases from outside.
 
 #include <algorithm>
 #include <csignal>

@@ -17,7 +17,7 @@ std::string Begin(MessageType type) {
 // The body of a message of this type.
 absl::Status Take(MessageType type, std::string_view* message) {
   if (message->empty() || (*message)[0] != static_cast<char>(type)) {
-    return Malformed(type, "something else came");
+    return Malformed(type, "a message of another type");
   }
   message->remove_prefix(1);
   return absl::OkStatus();

@@ -87,7 +87,7 @@ bool IsCloneMessage(std::string_view message) {
 
 absl::Status KindOf(std::string_view message, CloneMessage* kind) {
   if (!IsCloneMessage(message) || message.size() < 2) {
-    return Wrong("something else came");
+    return Wrong("not a message of clones");
   }
   const auto byte = static_cast<uint8_t>(message[1]);
   if (byte < static_cast<uint8_t>(CloneMessage::kAsk) ||

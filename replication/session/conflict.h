@@ -41,9 +41,8 @@ constexpr Order CompareVersions(const Version& a, const Version& b) {
 }
 
 // What the rule says of a pair from a peer and the pair that is stored for its
-// key at the same version. A version is issued once, and a tombstone is its
-// version: so if two differ, one of them may have been damaged, and what is
-// damaged beats nothing.
+// key at the same version. A version is issued once, so if two pairs of
+// one version differ, one of them is damaged, and a damaged pair never wins.
 enum class AtOneVersion : uint8_t {
   kSame,            // they are one pair
   kTheirs,          // theirs replaces the stored one

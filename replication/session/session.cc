@@ -63,25 +63,25 @@ std::string_view WhyNotNow(MessageType type) {
     case MessageType::kHello:
       return "in the middle of a session";
     case MessageType::kEqual:
-      return "nothing was summarised";
+      return "not in answer to a summary of everything";
     case MessageType::kDiffers:
-      return "no batch was summarised";
+      return "not in answer to a summary of a batch";
     case MessageType::kLocate:
-      return "the whole was not summarised";
+      return "not in answer to Hello or a summary of everything";
     case MessageType::kLeafBatch:
-      return "the one before is not over";
+      return "the batch before is still open";
     case MessageType::kSummary:
-      return "nothing is over";
+      return "no round has ended";
     case MessageType::kPayload:
       return "no exchange is running";
     case MessageType::kPass:
-      return "nothing is going on";
+      return "no exchange and no shipping is in progress";
     case MessageType::kAbandon:
-      return "no round of a batch is over";
+      return "no round of a batch has ended";
     case MessageType::kEnd:
       return "before the hello";
     default:
-      return IsOfWork(type) ? "nothing is shipped now"
+      return IsOfWork(type) ? "no shipping is in progress"
                             : "not a message of a session";
   }
 }

@@ -79,7 +79,7 @@ TEST_F(LiesTest, AreNamed) {
             "Locate: the whole was not summarised");
   EXPECT_EQ(Lie(hello, replaced_by("\x87xyz")),
             "Payload: no exchange is running");
-  EXPECT_EQ(Lie(hello, replaced_by("\x88")), "Pass: nothing is going on");
+  EXPECT_EQ(Lie(hello, replaced_by("\x88")), "Pass: no exchange and no shipping is in progress");
   EXPECT_EQ(Lie(hello, replaced_by("\x89")), "Offers: nothing is shipped now");
   EXPECT_EQ(Lie(hello, replaced_by("\x8e")),
             "Abandon: no round of a batch is over");
