@@ -151,8 +151,7 @@ Command AddRestamp(CLI::App* app) {
       ->check(CLI::Range(uint64_t{0}, kCentury));
   AddWalDirs(command, &options->wal_dirs);
   AddSecret(command, &options->credentials);
-  return {command, RunningAsOwner(RunRestamp, options),
-          &options->credentials};
+  return {command, RunningAsOwner(RunRestamp, options), &options->credentials};
 }
 
 }  // namespace rocksync

@@ -103,8 +103,7 @@ Command AddResync(CLI::App* app) {
       ->description("PEM file of the stopped replica's own certificate");
   command->get_option("--certificates")
       ->description("for trials: the directory that the replicas use");
-  return {command, RunningAsOwner(RunResync, options),
-          &options->credentials};
+  return {command, RunningAsOwner(RunResync, options), &options->credentials};
 }
 
 Command AddVerify(CLI::App* app) {
@@ -143,8 +142,7 @@ Command AddVerify(CLI::App* app) {
   AddPeerTimeout(command, &options->credentials,
                  "give up LEFT if it is silent for this long; how long LEFT "
                  "waits for RIGHT is LEFT's own limit");
-  return {command, Running(RunVerify, options),
-          &options->credentials};
+  return {command, Running(RunVerify, options), &options->credentials};
 }
 
 Command AddRescue(CLI::App* app) {
@@ -168,8 +166,7 @@ Command AddRescue(CLI::App* app) {
   AddWalDirs(command, &options->wal_dirs);
   AddCredentials(command, &options->credentials);
   AddPeerTimeout(command, &options->credentials);
-  return {command, Running(RunRescue, options),
-          &options->credentials};
+  return {command, Running(RunRescue, options), &options->credentials};
 }
 
 Command AddStatus(CLI::App* app) {
@@ -183,8 +180,7 @@ Command AddStatus(CLI::App* app) {
   AddCredentials(command, &options->credentials);
   options->credentials.peer_timeout_ms = 5000;
   AddPeerTimeout(command, &options->credentials);
-  return {command, Running(RunStatus, options),
-          &options->credentials};
+  return {command, Running(RunStatus, options), &options->credentials};
 }
 
 Command AddExporter(CLI::App* app) {

@@ -72,17 +72,20 @@ TEST_F(LiesTest, AreNamed) {
     return [with](std::string* message) { *message = with; };
   };
   const MessageType hello = MessageType::kHello;
-  EXPECT_EQ(Lie(hello, replaced_by("\x82")), "Equal: nothing was summarised");
+  EXPECT_EQ(Lie(hello, replaced_by("\x82")),
+            "Equal: not in answer to a summary of everything");
   EXPECT_EQ(Lie(hello, replaced_by("\x83\x05")),
-            "Differs: no batch was summarised");
+            "Differs: not in answer to a summary of a batch");
   EXPECT_EQ(Lie(hello, replaced_by("\x84\x05")),
-            "Locate: the whole was not summarised");
+            "Locate: not in answer to Hello or a summary of everything");
   EXPECT_EQ(Lie(hello, replaced_by("\x87xyz")),
             "Payload: no exchange is running");
-  EXPECT_EQ(Lie(hello, replaced_by("\x88")), "Pass: no exchange and no shipping is in progress");
-  EXPECT_EQ(Lie(hello, replaced_by("\x89")), "Offers: nothing is shipped now");
+  EXPECT_EQ(Lie(hello, replaced_by("\x88")),
+            "Pass: no exchange and no shipping is in progress");
+  EXPECT_EQ(Lie(hello, replaced_by("\x89")),
+            "Offers: no shipping is in progress");
   EXPECT_EQ(Lie(hello, replaced_by("\x8e")),
-            "Abandon: no round of a batch is over");
+            "Abandon: no round of a batch has ended");
   EXPECT_EQ(Lie(hello, replaced_by("\x8f\x01")), "End: before the hello");
   EXPECT_EQ(Lie(hello, replaced_by("\x90")),
             "Setup: not a message of a session");
