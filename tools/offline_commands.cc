@@ -111,10 +111,13 @@ Command AddCertificate(CLI::App* app) {
                    "Without it: the id of the certificate that is "
                    "renewed, or a random one, for an operator")
       ->type_name("ID");
-  command->add_option(
-      "--days", options->days,
-      "for how many days what is made is valid, 1 to 36500; by default 3650 "
-      "for a CA, 365 for a certificate, which ends with its CA at the latest");
+  command
+      ->add_option(
+          "--days", options->days,
+          "for how many days what is made is valid, 1 to 36500; by default "
+          "3650 for a CA, 365 for a certificate, which ends with its CA at the "
+          "latest")
+      ->check(AtLeast(1));
   return {command, Running(RunCertificate, options), nullptr};
 }
 

@@ -530,12 +530,13 @@ class ReplicatedDB : public VersionSpecificDB {
       const rocksdb::ExportImportFilesMetaData& metadata,
       rocksdb::ColumnFamilyHandle** handle) override;
   using StackableDB::CompactFiles;
-  rocksdb::Status CompactFiles(const rocksdb::CompactionOptions& options,
-                               rocksdb::ColumnFamilyHandle* family,
-                               const std::vector<std::string>& input_file_names,
-                               int output_level, int output_path_id,
-                               std::vector<std::string>* output_file_names,
-                               rocksdb::CompactionJobInfo* info) override;
+  rocksdb::Status CompactFiles(
+      const rocksdb::CompactionOptions& options,
+      rocksdb::ColumnFamilyHandle* family,
+      const std::vector<std::string>& input_file_names, int output_level,
+      int output_path_id = -1,
+      std::vector<std::string>* output_file_names = nullptr,
+      rocksdb::CompactionJobInfo* info = nullptr) override;
 
   rocksdb::Status CreateColumnFamily(
       const rocksdb::ColumnFamilyOptions& options, const std::string& name,

@@ -105,15 +105,6 @@ void OpenWithoutLogs(DBOptions* options) {
   }
 }
 
-// Estimates by tables' statistics need these to be read at the opening.
-template <typename DBOptions>
-void ReadStatisticsAtOpening(DBOptions* options) {
-  options->skip_stats_update_on_db_open = false;
-  if constexpr (requires { options->open_files_async; }) {
-    options->open_files_async = false;
-  }
-}
-
 // What stands for "from the first" and "to the last" in GetAllKeyVersions: an
 // empty Slice up to 10.0, and afterwards none, where an empty one is the key
 // "".

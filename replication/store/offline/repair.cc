@@ -61,6 +61,17 @@ Status FamiliesWithoutEntries(rocksdb::DB* db, ColumnFamilyHandle* index,
   return entries->status();
 }
 
+Status CountPairs(rocksdb::DB* db, ColumnFamilyHandle* family,
+                  uint64_t* pairs) {
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> iterator(
+      db->NewIterator(options, family));
+  for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) ++*pairs;
+  return iterator->status();
+}
+
 // RepairDB makes one level of all tables, which a RocksDB without assertions
 // takes, as it is told not to check the order (MergeTables makes it right).
 // Up to 7.9 one with assertions checks all the same.
@@ -111,8 +122,7 @@ class Repairing {
   Status WriteRest();
   Status MakeList(Repaired* repaired);
   Status MergeTables();
-  // `*pairs`: an estimate of what is there then.
-  Status ReplayLogs(uint64_t* batches, uint64_t* pairs);
+  Status ReplayLogs(uint64_t* batches);
   Status Look(Repaired* repaired);
   Status Finish();
   Status WithEachFamily(const rocksdb::DBOptions& options, bool as_they_are,
@@ -167,7 +177,7 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
   if (repaired->lost_log.empty()) repaired->lost_log = logs.unreadable;
   repaired->damaged_log = logs.damaged;
   uint64_t read = 0;
-  if (status.ok()) status = ReplayLogs(&read, &repaired->pairs);
+  if (status.ok()) status = ReplayLogs(&read);
   repaired->log_batches_dropped =
       logs.sound_batches - std::min(logs.sound_batches, read);
   if (status.ok()) status = Look(repaired);
@@ -349,7 +359,7 @@ Status Repairing::MergeTables() {
                         });
 }
 
-Status Repairing::ReplayLogs(uint64_t* batches, uint64_t* pairs) {
+Status Repairing::ReplayLogs(uint64_t* batches) {
   progress_("replays the log");
   NeededLog needed(in_tables_);
   rocksdb::DBOptions options = options_;
@@ -358,22 +368,16 @@ Status Repairing::ReplayLogs(uint64_t* batches, uint64_t* pairs) {
   options.recycle_log_file_num = 0;
   options.avoid_flush_during_recovery = false;
   options.wal_filter = &needed;
-  ReadStatisticsAtOpening(&options);
   const Status status = WithEachFamily(
       options, /*as_they_are=*/false,
-      [&](rocksdb::DB* db, ColumnFamilyHandle* family) {
-        uint64_t keys = 0;
-        db->GetIntProperty(family, rocksdb::DB::Properties::kEstimateNumKeys,
-                           &keys);
-        if (family->GetName() != kIndexFamilyName) *pairs += keys;
-        return Status::OK();
-      });
+      [](rocksdb::DB*, ColumnFamilyHandle*) { return Status::OK(); });
   *batches = needed.batches();
   return status;
 }
 
 // With the options of the OPTIONS file, which RocksDB writes anew here.
 Status Repairing::Look(Repaired* repaired) {
+  progress_("counts what is there");
   std::vector<FamilyRecord> unindexed;
   std::set<uint32_t> filled;
   const Status status = WithEachFamily(
@@ -385,11 +389,10 @@ Status Repairing::Look(Repaired* repaired) {
               db->Get({}, family, MetaKey(kFormatRecord), &bytes).ok();
           return FamiliesWithoutEntries(db, family, &unindexed);
         }
-        const std::unique_ptr<rocksdb::Iterator> pairs(
-            db->NewIterator({}, family));
-        pairs->SeekToFirst();
-        if (pairs->Valid()) filled.insert(family->GetID());
-        return pairs->status();
+        const uint64_t before = repaired->pairs;
+        const Status counted = CountPairs(db, family, &repaired->pairs);
+        if (repaired->pairs > before) filled.insert(family->GetID());
+        return counted;
       });
   for (const FamilyRecord& family : unindexed) {
     if (filled.contains(family.id)) {

@@ -34,7 +34,7 @@ struct Repaired {
   uint64_t log_batches_dropped = 0;  // sound ones that RocksDB left out there
   // Replicated families that have pairs, and of which the index has no entry.
   std::vector<std::string> without_entries;
-  uint64_t pairs = 0;      // of the application's families, an estimate
+  uint64_t pairs = 0;      // of the application's families
   bool has_index = false;  // with its records
 };
 
