@@ -80,8 +80,7 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
     out << "the index has lost all that it knew of the column family '"
         << family << "'\n";
   }
-  out << options.copy << " holds " << Counted(repaired.pairs, "pair")
-      << "; "
+  out << options.copy << " holds " << Counted(repaired.pairs, "pair") << "; "
       << (!repaired.has_index                 ? kAdopt
           : !repaired.without_entries.empty() ? kOpenAsNewAndAdopt
                                               : kOpenAsNew)

@@ -29,8 +29,8 @@ struct SessionLimits {
   // time. After this many bytes the other side has its turn all the same.
   size_t max_streamed_bytes = size_t{1} << 30;
   // Values up to this size travel with the offer instead of being asked for.
-  // Larger ones would save a turn, but values that lose would travel, too. Peers
-  // may choose otherwise, so tests raise it.
+  // Larger ones would save a turn, but values that lose would travel, too.
+  // Peers may choose otherwise, so tests raise it.
   size_t inline_value_bytes = 0;
   // After this age the session ends at the next batch, without a proof, and the
   // caller starts another from a new snapshot.

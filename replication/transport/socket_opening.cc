@@ -73,7 +73,7 @@ void SocketOpening::StartDeadline() {
         if (cancelled) return;
         self->Finish(rocksdb::Status::TimedOut(
             "no connection with " + self->stream_->peer_name() + " within " +
-            std::to_string(self->timeout_.count()) + " ms",
+                std::to_string(self->timeout_.count()) + " ms",
             "is its process stopped, or a firewall between the two?"));
       });
 }
