@@ -30,6 +30,7 @@ ARGUMENTS = {
     "remote_compaction_worker_threads": (0, "db_stress's workers know its own families, and not the index"),
     "use_udi_as_primary_index": (0, "an options file does not name such an index, without which the check reads no table"),
     "enable_blob_direct_write": (0, "refused, as plain RocksDB 11.9 was seen to lose values with it"),
+    "block_align": (0, "SetOptions refuses block sizes that do not go with it, as Open does; db_stress draws such"),
     "sync_fault_injection": (0, "db_stress replays a trace of its own writes, in which the index's are not expected"),
     "manual_wal_flush_one_in": (0, "as sync_fault_injection"),
     "max_key": (100000, "25 000 000 take longer to verify than a run lasts"),
