@@ -29,4 +29,8 @@ std::string AbsolutePath(Env* env, const std::string& path) {
   return normal;
 }
 
+bool IsWithin(const std::string& path, const std::string& directory) {
+  return path == directory || path.starts_with(directory + "/");
+}
+
 }  // namespace rocksync

@@ -17,6 +17,9 @@ rocksdb::Status SyncDirectory(rocksdb::Env* env, const std::string& name);
 // not know. Links are not followed.
 std::string AbsolutePath(rocksdb::Env* env, const std::string& path);
 
+// Of absolute paths, by their text: `path` is `directory`, or in it.
+bool IsWithin(const std::string& path, const std::string& directory);
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_BASE_DIRECTORIES_H_

@@ -47,10 +47,6 @@ Status Look(Env* env, const std::string& directory, Places* places) {
   return status.IsNotFound() || status.IsCorruption() ? Status::OK() : status;
 }
 
-bool Within(const std::string& path, const std::string& directory) {
-  return path == directory || path.starts_with(directory + "/");
-}
-
 // What the OPTIONS file says, if that is to be believed.
 Status ChooseWalDir(const Places& places, const std::string& by_options,
                     Env* env, std::string* wal_dir) {
@@ -66,7 +62,7 @@ Status ChooseWalDir(const Places& places, const std::string& by_options,
                                        " in " + places.marker.wal_dir,
                                    SayWalDir(places.given));
   }
-  if (!relative && Within(*wal_dir, places.directory)) return Status::OK();
+  if (!relative && IsWithin(*wal_dir, places.directory)) return Status::OK();
   return Status::InvalidArgument(
       "rocksync: by its OPTIONS file the log of " + places.directory +
           " is in " + by_options +

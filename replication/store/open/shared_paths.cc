@@ -1,6 +1,8 @@
 #include "replication/store/open/shared_paths.h"
 
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "replication/base/directories.h"
@@ -20,8 +22,10 @@ struct NamedPath {
   std::string path;  // absolute
 };
 
-bool IsIn(const std::string& path, const std::string& directory) {
-  return path == directory || path.starts_with(directory + "/");
+// By any name: a link, or a mount.
+bool IsSameDirectory(const std::string& a, const std::string& b) {
+  std::error_code unknown;
+  return a == b || std::filesystem::equivalent(a, b, unknown);
 }
 
 std::vector<NamedPath> TablePathsOutside(
@@ -33,7 +37,8 @@ std::vector<NamedPath> TablePathsOutside(
                        const std::vector<rocksdb::DbPath>& named) {
     for (const rocksdb::DbPath& each : named) {
       std::string path = AbsolutePath(options.env, each.path);
-      if (!IsIn(path, directory)) paths.push_back({option, std::move(path)});
+      if (!IsWithin(path, directory))
+        paths.push_back({option, std::move(path)});
     }
   };
   add("DBOptions::db_paths", options.db_paths);
@@ -89,14 +94,14 @@ Status CheckPathsAreNotTheOriginals(
     const DBOptions& options,
     const std::vector<ColumnFamilyDescriptor>& families,
     const std::string& directory, const std::string& opened_last) {
-  if (opened_last.empty() || opened_last == directory ||
+  if (opened_last.empty() || IsSameDirectory(opened_last, directory) ||
       CurrentManifest(options.env, opened_last).empty()) {
     return Status::OK();
   }
   const std::string wal_dir = options.wal_dir.empty()
                                   ? directory
                                   : AbsolutePath(options.env, options.wal_dir);
-  if (!IsIn(wal_dir, directory) && HoldsLogs(options.env, wal_dir)) {
+  if (!IsWithin(wal_dir, directory) && HoldsLogs(options.env, wal_dir)) {
     return IsTheOriginals(directory, opened_last,
                           {"DBOptions::wal_dir", wal_dir}, "the log");
   }

@@ -70,6 +70,17 @@ TEST_F(SharedPathsTest, ACopyDoesNotTakeTheLogOfItsOriginal) {
   EXPECT_EQ(Get("later"), "value");
 }
 
+TEST_F(SharedPathsTest, ByAnotherNameItIsNoCopy) {
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::create_directory_symlink(Dir(), Dir("link"));
+  ASSERT_ROCKS_OK(Open("link"));
+  EXPECT_EQ(Get("key"), "value");
+}
+
 TEST_F(SharedPathsTest, ACopyDoesNotTakeTheTablesOfItsOriginal) {
   options_.db_paths = {{Dir("tables"), 1 << 30}};
   ASSERT_ROCKS_OK(Open());
