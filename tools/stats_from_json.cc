@@ -69,6 +69,11 @@ PeerStats Peer(const Fields& fields) {
   return peer;
 }
 
+SoftwareStats Software(const Fields& fields) {
+  return {fields.Text("rocksync"), fields.Text("rocksdb"),
+          fields.Number("protocol")};
+}
+
 IndexBuildStats IndexBuild(const Fields& fields) {
   IndexBuildStats index;
   index.done = fields.Flag("done");
@@ -156,6 +161,7 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
   stats.bytes_values = fields.Number("bytes_values");
   stats.bytes_total = fields.Number("bytes_total");
   stats.exchanges = fields.Number("exchanges");
+  stats.software = Software(Fields(fields.Part("software")));
   stats.stream = Stream(Fields(fields.Part("stream")));
   stats.index = IndexBuild(Fields(fields.Part("index")));
   stats.disk = Disk(Fields(fields.Part("disk")));

@@ -100,6 +100,9 @@ void AddGcState(const TombstoneGcStats& stats, Lines* lines) {
 
 void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->AddId("replica_id", stats.replica_id);
+  lines->Add("software_rocksync", stats.software.rocksync);
+  lines->Add("software_rocksdb", stats.software.rocksdb);
+  lines->Add("software_protocol", stats.software.protocol);
   lines->Add("elements", stats.elements);
   lines->Add("sessions", stats.sessions);
   lines->Add("sessions_failed", stats.sessions_failed);

@@ -151,6 +151,13 @@ struct DiskSpaceStats {
   uint64_t log_batches_dropped = 0;
 };
 
+// What a replica runs. During an upgrade it tells which replicas are done.
+struct SoftwareStats {
+  std::string rocksync;   // its version, e.g. "0.1.0"
+  std::string rocksdb;    // the RocksDB that is loaded, e.g. "7.8.3"
+  uint64_t protocol = 0;  // replicas of different versions do not meet
+};
+
 // A member of the cluster, as far as this replica knows (see
 // ReplicatedDB::SetMembers). Times are milliseconds since the Unix epoch by the
 // replicas' clocks for versions; 0: not known yet in this epoch.
@@ -238,6 +245,7 @@ struct ReplicationStats {
   // Why the certificate files that are on disk now are not in use, and earlier
   // ones are; empty: they are in use.
   std::string certificate_error;
+  SoftwareStats software;
   StreamStats stream;  // of all peers, those forgotten too
   IndexBuildStats index;
   DiskSpaceStats disk;

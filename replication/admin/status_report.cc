@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "replication/membership/setup.h"
 #include "replication/metrics/stats_json.h"
 #include "replication/store/store_access.h"
+#include "rocksdb/version.h"
 #include "rocksync/replica_id.h"
 
 namespace rocksync {
@@ -56,6 +58,8 @@ ReplicationStats StatsOf(const ReplicatorContext& replica,
   stats.index = {index.done, index.activity,
                  static_cast<uint64_t>(index.percent), index.pairs_read,
                  index.status.ok() ? "" : index.status.ToString()};
+  stats.software = {ROCKSYNC_VERSION, rocksdb::GetRocksVersionAsString(),
+                    kProtocolVersion};
   stats.paused = replica.slots.paused();
   const CertificateState certificate = replica.transport->certificate();
   stats.certificate_expires_ms = certificate.expires_ms;

@@ -362,6 +362,21 @@ void AddPeerIds(const std::vector<const ReplicationStats*>& replicas,
   }
 }
 
+void AddBuilds(const std::vector<const ReplicationStats*>& replicas,
+               std::string* page) {
+  Metric metric("rocksync_build_info", kGauge,
+                "1; the labels tell the versions that the replica runs.", page);
+  for (const ReplicationStats* stats : replicas) {
+    const SoftwareStats& software = stats->software;
+    metric.Sample(
+        ReplicaLabel(*stats) + "," +
+            PrometheusLabel("version", software.rocksync) + "," +
+            PrometheusLabel("rocksdb_version", software.rocksdb) + "," +
+            PrometheusLabel("protocol", std::to_string(software.protocol)),
+        "1");
+  }
+}
+
 void AddBytes(const std::vector<const ReplicationStats*>& replicas,
               std::string* page) {
   Metric metric("rocksync_message_bytes_total", kCounter,
@@ -421,6 +436,7 @@ std::string PrometheusText(const std::vector<ReplicationStats>& replicas) {
   }
   AddBytes(told, &page);
   AddPeerIds(told, &page);
+  AddBuilds(told, &page);
   for (const auto& row : kOfPeer) {
     Metric metric(row.name, row.type, row.help, &page);
     for (const ReplicationStats* stats : told) {

@@ -124,6 +124,14 @@ JsonObject ToJson(const TombstoneGcStats& stats) {
   return json;
 }
 
+JsonObject ToJson(const SoftwareStats& software) {
+  JsonObject json;
+  json.Add("rocksync", software.rocksync)
+      .Add("rocksdb", software.rocksdb)
+      .Add("protocol", software.protocol);
+  return json;
+}
+
 }  // namespace
 
 void AddStats(const ReplicationStats& stats, JsonObject* json) {
@@ -152,6 +160,7 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
       .Add("bytes_values", stats.bytes_values)
       .Add("bytes_total", stats.bytes_total)
       .Add("exchanges", stats.exchanges)
+      .Add("software", ToJson(stats.software))
       .Add("stream", ToJson(stats.stream))
       .Add("index", ToJson(stats.index))
       .Add("disk", ToJson(stats.disk))

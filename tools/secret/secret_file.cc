@@ -1,6 +1,7 @@
 #include "tools/secret/secret_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ using rocksdb::Status;
 
 // More than anybody takes for a secret: in hex it has 64, or 65.
 constexpr size_t kMostBytes = 1024;
+constexpr int kPatience = 5000;  // milliseconds
 
 Status ErrorOf(const std::string& file) {
   const int error = errno;
@@ -29,20 +31,43 @@ Status ErrorOf(const std::string& file) {
       "new cluster make it once: head -c 32 /dev/urandom > FILE");
 }
 
+// Reads what there is, at most `size` bytes: 0 at the end. A pipe is waited
+// for, but not for ever: nobody may write into it.
+Status ReadPart(const std::string& file, int fd, char* bytes, size_t size,
+                size_t* part) {
+  while (true) {
+    struct pollfd ready = {.fd = fd, .events = POLLIN, .revents = 0};
+    const int polled = ::poll(&ready, 1, kPatience);
+    if (polled == 0) {
+      return Status::TimedOut(
+          file + " is a pipe, and nothing came out of it for " +
+              std::to_string(kPatience / 1000) + " s",
+          "give a file by --secret, or see to who writes into the pipe");
+    }
+    const ssize_t got = polled < 0 ? -1 : ::read(fd, bytes, size);
+    if (got >= 0) {
+      *part = static_cast<size_t>(got);
+      return Status::OK();
+    }
+    if (errno != EINTR && errno != EAGAIN) return ErrorOf(file);
+  }
+}
+
 // Its first bytes, one more than the most at most: it may have no end. A pipe
 // gives what it has.
 Status ReadBeginning(const std::string& file, std::string* bytes) {
-  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK, as the opening of a pipe waits for who writes into it.
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return ErrorOf(file);
   bytes->resize(kMostBytes + 1);
   size_t size = 0;
-  ssize_t part = 1;
-  while (part > 0 && size < bytes->size()) {
-    part = ::read(fd, bytes->data() + size, bytes->size() - size);
-    if (part > 0) size += static_cast<size_t>(part);
-    if (part < 0 && errno == EINTR) part = 1;
+  size_t part = 1;
+  Status status;
+  while (status.ok() && part > 0 && size < bytes->size()) {
+    status =
+        ReadPart(file, fd, bytes->data() + size, bytes->size() - size, &part);
+    if (status.ok()) size += part;
   }
-  const Status status = part < 0 ? ErrorOf(file) : Status::OK();
   ::close(fd);
   bytes->resize(size);
   return status;

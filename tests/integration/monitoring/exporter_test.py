@@ -40,6 +40,14 @@ class ExporterTest(unittest.TestCase):
         self.assertEqual(len(proven), 2)
         self.assertTrue(all(float(line.split()[-1]) > 1e9 for line in proven), proven)
 
+    def test_versions_are_those_that_the_programs_name(self):
+        said = subprocess.run([ROCKSYNC, "--version"], capture_output=True, text=True, timeout=60).stdout.split()
+        expected = f'version="{said[1]}",rocksdb_version="{said[3]}",protocol="'
+        builds = [line for line in self.run_once(self.cluster.replicas[0].address).stdout.splitlines()
+                  if line.startswith("rocksync_build_info{")]
+        self.assertEqual(len(builds), 1)
+        self.assertIn(expected, builds[0])
+
     def test_a_replica_that_is_named_twice_is_told_once(self):
         target = self.cluster.replicas[0].address
         done = self.run_once(target, target.replace("127.0.0.1", "localhost"))

@@ -35,6 +35,7 @@ TEST(Info, Replication) {
   stats.last_refusal = "replica 9";
   stats.last_refusal_ms = 61;
   stats.paused = true;
+  stats.software = {"0.9.1", "9.8.7", 117};
   stats.disk = {true, 21, 22, "", 23};
   stats.scrub.running = true;
   stats.scrub.pairs_compared = 31;
@@ -49,6 +50,9 @@ TEST(Info, Replication) {
   stats.peers[1].last.exchanges = 3;
   const std::string text = FormatInfo("replication", {}, &stats);
   EXPECT_THAT(text, HasSubstr("\r\nreplica_id:0000000000000abc\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\nsoftware_rocksync:0.9.1\r\n"
+                              "software_rocksdb:9.8.7\r\n"
+                              "software_protocol:117\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npairs_sent:7\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nconnections_refused:6\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nlast_refusal:replica 9\r\n"

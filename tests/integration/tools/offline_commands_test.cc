@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -493,6 +495,23 @@ TEST_F(OfflineCommandsTest, ASecretInHexIsToldFromOne) {
   EXPECT_THAT(err_.str(),
               HasSubstr("hex-secret has 64 bytes: 32 raw bytes are needed "
                         "(not hex, no newline)"));
+}
+
+TEST_F(OfflineCommandsTest, ASecretMayComeOutOfAPipeIfSomebodyWritesIt) {
+  Close();
+  ASSERT_EQ(mkfifo("pipe", 0600), 0);
+  std::array<uint8_t, 32> bytes;
+  std::thread writer([] {
+    std::ofstream pipe("pipe", std::ios::binary);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    pipe << std::string(32, '\7');
+  });
+  EXPECT_TRUE(Ok(ReadSecretFile("pipe", &bytes)));
+  writer.join();
+  EXPECT_EQ(bytes[31], 7);
+  const rocksdb::Status nobody = ReadSecretFile("pipe", &bytes);
+  EXPECT_TRUE(nobody.IsTimedOut());
+  EXPECT_THAT(nobody.ToString(), HasSubstr("pipe is a pipe, and nothing came"));
 }
 
 // As of a service whose files root made for itself.

@@ -149,6 +149,15 @@ TEST(PrometheusTextTest, WhatIsNotKnownIsZeroAndAPeerNotMetHasItsAddress) {
   EXPECT_TRUE(metrics["rocksync_member_holds_up_tombstones"].empty());
 }
 
+TEST(PrometheusTextTest, TheVersionsAreLabels) {
+  auto metrics = Parse(PrometheusText({Stats()}));
+  ASSERT_EQ(metrics["rocksync_build_info"].size(), 1U);
+  EXPECT_EQ(metrics["rocksync_build_info"][0].labels,
+            "replica=\"00000000000000a1\",version=\"0.9.1\","
+            "rocksdb_version=\"9.8.7\",protocol=\"117\"");
+  EXPECT_EQ(metrics["rocksync_build_info"][0].value, "1");
+}
+
 TEST(PrometheusTextTest, OfNobodyItHasNoSamples) {
   for (const auto& [name, samples] : Parse(PrometheusText({}))) {
     EXPECT_TRUE(samples.empty()) << name;

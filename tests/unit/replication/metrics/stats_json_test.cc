@@ -67,6 +67,14 @@ void ExpectSame(const IndexBuildStats& index, const IndexBuildStats& was) {
   EXPECT_EQ(fields(index), fields(was));
 }
 
+void ExpectSame(const SoftwareStats& software, const SoftwareStats& was) {
+  const auto fields = [](const SoftwareStats& s) {
+    const auto& [a, b, c] = s;
+    return std::make_tuple(a, b, c);
+  };
+  EXPECT_EQ(fields(software), fields(was));
+}
+
 void ExpectSame(const DiskSpaceStats& disk, const DiskSpaceStats& was) {
   const auto fields = [](const DiskSpaceStats& s) {
     const auto& [a, b, c, d, e] = s;
@@ -88,11 +96,12 @@ void ExpectSame(const PeerStats& peer, const PeerStats& was) {
 void ExpectSame(const ReplicationStats& stats, const ReplicationStats& was) {
   const auto fields = [](const ReplicationStats& s) {
     const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t, u, v,
-                 w, x, stream, index, disk, scrub, gc, peers] = s;
+                 w, x, software, stream, index, disk, scrub, gc, peers] = s;
     return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r,
                            t, u, v, w, x, peers.size());
   };
   EXPECT_EQ(fields(stats), fields(was));
+  ExpectSame(stats.software, was.software);
   ExpectSame(stats.stream, was.stream);
   ExpectSame(stats.index, was.index);
   ExpectSame(stats.disk, was.disk);

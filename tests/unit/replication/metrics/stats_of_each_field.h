@@ -35,6 +35,7 @@ inline ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.connections_refused = 116;
   stats.last_refusal = "of the caller";
   stats.last_refusal_ms = 1'700'000'000'116;
+  stats.software = {"0.9.1", "9.8.7", 117};
   stats.stream = {2, 501, 502, 503, 504, 505, 506, 507, 508, 509, 510, 511};
   stats.index = {false, "adopting", 41, 208, "of the index"};
   stats.disk = {true, 701, 702, "no files left", 703};
