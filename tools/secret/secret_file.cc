@@ -32,7 +32,7 @@ Status ErrorOf(const std::string& file) {
 }
 
 // Reads what there is, at most `size` bytes: 0 at the end. A pipe is waited
-// for, but not for ever: nobody may write into it.
+// for, but with an end: nobody may write into it.
 Status ReadPart(const std::string& file, int fd, char* bytes, size_t size,
                 size_t* part) {
   while (true) {
