@@ -317,8 +317,12 @@ Status Repairing::MakeList(Repaired* repaired) {
   }
   rocksdb::ColumnFamilyOptions unknown;
   unknown.force_consistency_checks = false;
+  // None of the database's own: with a small max_manifest_file_size, say,
+  // RepairDB would begin a second MANIFEST before it knows all families.
+  rocksdb::DBOptions plain;
+  plain.env = env_;
   Status status = NameAssertions(
-      rocksdb::RepairDB(unfinished_, options_, known, unknown), directory_);
+      rocksdb::RepairDB(unfinished_, plain, known, unknown), directory_);
   if (!status.ok()) return status;
   std::vector<std::string> lost;
   env_->GetChildren(unfinished_ + kLostFolder, &lost)

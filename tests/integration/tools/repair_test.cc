@@ -171,6 +171,14 @@ TEST_F(RepairTest, OfAReplicaThatWasKilled) {
   ExpectWhole();
 }
 
+TEST_F(RepairTest, OfADatabaseThatOftenBeginsANewManifest) {
+  options_.max_manifest_file_size = 1;
+  MakeReplica();
+  ASSERT_EQ(Repair(), 0) << err_.str();
+  ASSERT_ROCKS_OK(OpenAsNew());
+  ExpectWhole();
+}
+
 // RepairDB makes one level of them, in which the order of their numbers is not
 // that of the writes.
 TEST_F(RepairTest, OfTablesInSeveralLevels) {
