@@ -197,8 +197,9 @@ class ReplicatedDB : public VersionSpecificDB {
   // gives them back by DestroyColumnFamilyHandle (not by delete) before the
   // database; a session that still reads through one keeps it until it is done.
   // If the index is named, too, as rocksdb::LoadLatestOptions does, its options
-  // are the library's all the same, and its handle is null
-  // (rocksync/options_file.h leaves it out).
+  // are the library's all the same, and its handle is null. Take it out of the
+  // handles: writes refuse it, but as with any RocksDB reads do not look.
+  // (rocksync/options_file.h leaves the index out.)
   static rocksdb::Status Open(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,
@@ -565,6 +566,8 @@ class ReplicatedDB : public VersionSpecificDB {
                                rocksdb::ColumnFamilyHandle* family,
                                const rocksdb::Slice* begin,
                                const rocksdb::Slice* end) override;
+  rocksdb::Status EnableAutoCompaction(
+      const std::vector<rocksdb::ColumnFamilyHandle*>& families) override;
   // With DBOptions::atomic_flush the index is flushed with the families.
   using StackableDB::Flush;
   rocksdb::Status Flush(const rocksdb::FlushOptions& options,

@@ -401,6 +401,15 @@ Status ReplicatedDB::CompactRange(const rocksdb::CompactRangeOptions& options,
   return known.ok() ? db_->CompactRange(options, family, begin, end) : known;
 }
 
+Status ReplicatedDB::EnableAutoCompaction(
+    const std::vector<ColumnFamilyHandle*>& families) {
+  for (ColumnFamilyHandle* family : families) {
+    const Status known = store_->families()->CheckKnown(family);
+    if (!known.ok()) return known;
+  }
+  return db_->EnableAutoCompaction(families);
+}
+
 Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
                            ColumnFamilyHandle* family) {
   return Flush(options, std::vector<ColumnFamilyHandle*>{family});

@@ -135,6 +135,8 @@ TEST_F(CloseTest, ANullHandleIsRefused) {
         db_->DeleteRangeInChunks({}, null, "a", "z", &deleted),
         db_->PutEntity({}, null, "k", rocksdb::WideColumns{{"a", "b"}}),
         db_->IngestExternalFile(null, {"f"}, {}), db_->DropColumnFamily(null),
+        db_->CompactRange({}, null, nullptr, nullptr), db_->Flush({}, null),
+        db_->EnableAutoCompaction({db_->DefaultColumnFamily(), null}),
         db_->Update({}, null, "k", [](std::optional<std::string>*) {
           return Status::OK();
         })}) {
