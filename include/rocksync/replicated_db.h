@@ -604,6 +604,8 @@ class ReplicatedDB : public VersionSpecificDB {
                          const std::function<rocksdb::Status()>& import,
                          rocksdb::ColumnFamilyHandle** handle) override;
 
+  rocksdb::Status TakePaths(const std::string& name,
+                            const rocksdb::ColumnFamilyOptions& options) const;
   // After `created` of RocksDB: `*handle` is known to the store, or null.
   rocksdb::Status Created(const std::string& name,
                           const rocksdb::ColumnFamilyOptions& options,

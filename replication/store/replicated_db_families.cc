@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "replication/base/directories.h"
+#include "replication/store/open/shared_paths.h"
 #include "replication/store/store.h"
 #include "replication/store/write/callback_scope.h"
 #include "rocksync/replicated_db.h"
@@ -31,6 +33,17 @@ Status ReplicatedDB::Created(const std::string& name,
   return created;
 }
 
+// At its next opening RocksDB would delete tables there that are not its own.
+Status ReplicatedDB::TakePaths(const std::string& name,
+                               const ColumnFamilyOptions& options) const {
+  const std::vector<ColumnFamilyDescriptor> family = {{name, options}};
+  rocksdb::DBOptions of_tables;
+  of_tables.env = db_->GetEnv();
+  const std::string directory = AbsolutePath(of_tables.env, db_->GetName());
+  const Status status = CheckNoTableIsThere(of_tables, family, directory);
+  return status.ok() ? OwnPaths(of_tables, family, directory) : status;
+}
+
 Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
                                         const std::string& name,
                                         ColumnFamilyHandle** handle) {
@@ -43,6 +56,7 @@ Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
   if (*handle == nullptr) {
     IndexedDB* const indexed = store_->indexed();
     status = indexed->space()->Check(indexed->WallMs(), 0, /*deletes=*/false);
+    if (status.ok()) status = TakePaths(name, options);
     if (!status.ok()) return status;
     status = db_->CreateColumnFamily(options, name, handle);
   }
@@ -108,6 +122,8 @@ Status ReplicatedDB::Import(const ColumnFamilyOptions& options,
         "rocksync: CreateColumnFamilyWithImport on a replicated family",
         "create the family and Put its pairs");
   }
+  const Status paths = TakePaths(name, options);
+  if (!paths.ok()) return paths;
   return Created(name, options, Counted()->Alone(import), handle);
 }
 

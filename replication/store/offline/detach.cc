@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "replication/base/directories.h"
 #include "replication/base/forked.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/format/clone_record.h"
@@ -21,6 +22,7 @@
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/provenance.h"
+#include "replication/store/open/shared_paths.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
@@ -120,6 +122,10 @@ Status ReplicatedDB::Detach(
                             "it is a plain database already");
   }
   status = CheckWalDir(options, name);
+  if (status.ok()) {
+    status = CheckPathsAreOwn(options, column_families, name,
+                              AbsolutePath(options.env, name), false);
+  }
   if (!status.ok()) return status;
   // A damaged marker goes as well.
   if (!read.ok() && !read.IsNotFound() && !read.IsCorruption()) return read;
@@ -148,6 +154,9 @@ Status ReplicatedDB::Detach(
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
   const Status closed = db->Close();
+  if (status.ok()) {
+    DisownPaths(options, column_families, AbsolutePath(options.env, name));
+  }
   return status.ok() ? closed : status;
 }
 

@@ -25,14 +25,7 @@ enum class DamagedLog {
   kReadAround,  // as much of it as there is
 };
 
-// What the newest OPTIONS file in `directory` says, which needs no MANIFEST.
-// NotFound: there is none. What RocksDB cannot make by its name is as below.
-rocksdb::Status LoadOptionsFile(
-    rocksdb::Env* env, const std::string& directory,
-    rocksdb::DBOptions* options,
-    std::vector<rocksdb::ColumnFamilyDescriptor>* families);
-
-// By that file. Where the log is, `wal_dir` says
+// By the newest OPTIONS file in `directory`. Where the log is, `wal_dir` says
 // if it is not empty; else that file, whose word counts only where it cannot be
 // that of another database: a copy has the file of its original. Refused with
 // an error that names the remedy: no such file, a family that it lacks, a log

@@ -22,6 +22,7 @@
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/newer_rocksdb.h"
+#include "replication/store/open/options_file.h"
 #include "replication/store/write/free_space.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"

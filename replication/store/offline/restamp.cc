@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "replication/base/directories.h"
 #include "replication/base/forked.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/session/conflict.h"
@@ -27,6 +28,7 @@
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/seal.h"
+#include "replication/store/open/shared_paths.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
@@ -243,6 +245,10 @@ Status ReplicatedDB::Restamp(
         &families);
   }
   if (status.ok()) status = CheckWalDir(given, name);
+  if (status.ok()) {
+    status = CheckPathsAreOwn(options, column_families, name,
+                              AbsolutePath(options.env, name), false);
+  }
   std::string manifest;
   if (status.ok()) {
     status =

@@ -57,36 +57,6 @@ Status Compare(Env* env, const std::string& left, const std::string& right,
   return status;
 }
 
-// Refused: a log file of the last opening, where that had it, is not in
-// `wal_dir`, or another one has its name there.
-Status CheckLogIsTheSame(Env* env, const Marker& marker,
-                         const std::string& directory,
-                         const std::string& wal_dir,
-                         const std::set<std::string>& there) {
-  std::set<std::string> before;
-  Status status = ListLogFiles(env, marker.wal_dir, &before);
-  for (const std::string& name : before) {
-    if (!status.ok()) return status;
-    const std::string path = marker.wal_dir + "/" + name;
-    uint64_t size = 0;
-    status = env->GetFileSize(path, &size);
-    if (!status.ok() || size == 0) continue;
-    bool same = false;
-    if (there.contains(name)) {
-      status = Compare(env, path, wal_dir + "/" + name, &same);
-      if (!status.ok() || same) continue;
-    }
-    return Status::InvalidArgument(
-        "rocksync: the log of " + directory + " was written to " +
-            marker.wal_dir + " (" + name + "), and is not in " + wal_dir +
-            (there.contains(name) ? ", where another file has that name" : ""),
-        "correct DBOptions::wal_dir (of a command: --wal-dir " + directory +
-            "=LOGDIR), or move the log's files; if those in " + wal_dir +
-            " are the right ones, move " + path + " away");
-  }
-  return status;
-}
-
 }  // namespace
 
 Status ListLogFiles(Env* env, const std::string& directory,
@@ -103,6 +73,44 @@ uint64_t LogNumber(const std::string& log) {
   return std::strtoull(log.c_str(), nullptr, 10);
 }
 
+Status CheckLogIsTheSame(Env* env, const std::string& directory,
+                         const std::string& written_to,
+                         const std::string& wal_dir) {
+  std::set<std::string> there;
+  Status status = ListLogFiles(env, wal_dir, &there);
+  std::set<std::string> before;
+  if (status.ok()) status = ListLogFiles(env, written_to, &before);
+  for (const std::string& name : there) {
+    if (!status.ok() || before.empty() || before.contains(name)) continue;
+    return Status::InvalidArgument(
+        "rocksync: the log of " + directory + " was written to " + written_to +
+            ", and " + wal_dir + " holds another one (" + name + ")",
+        "correct DBOptions::wal_dir (of a command: --wal-dir " + directory +
+            "=LOGDIR); if the log in " + wal_dir +
+            " is the right one, move the *.log in " + written_to + " away");
+  }
+  for (const std::string& name : before) {
+    if (!status.ok()) return status;
+    const std::string path = written_to + "/" + name;
+    uint64_t size = 0;
+    status = env->GetFileSize(path, &size);
+    if (!status.ok() || size == 0) continue;
+    bool same = false;
+    if (there.contains(name)) {
+      status = Compare(env, path, wal_dir + "/" + name, &same);
+      if (!status.ok() || same) continue;
+    }
+    return Status::InvalidArgument(
+        "rocksync: the log of " + directory + " was written to " + written_to +
+            " (" + name + "), and is not in " + wal_dir +
+            (there.contains(name) ? ", where another file has that name" : ""),
+        "correct DBOptions::wal_dir (of a command: --wal-dir " + directory +
+            "=LOGDIR), or move the log's files; if those in " + wal_dir +
+            " are the right ones, move " + path + " away");
+  }
+  return status;
+}
+
 Status CheckLogIsThere(Env* env, const Marker& marker,
                        const std::string& directory, const std::string& wal_dir,
                        bool may_be_lost) {
@@ -114,7 +122,7 @@ Status CheckLogIsThere(Env* env, const Marker& marker,
   Status status = ListLogFiles(env, wal_dir, &there);
   if (!status.ok()) return status;
   if (marker.wal_dir != wal_dir) {
-    return CheckLogIsTheSame(env, marker, directory, wal_dir, there);
+    return CheckLogIsTheSame(env, directory, marker.wal_dir, wal_dir);
   }
   if (!there.empty() || may_be_lost) return status;
   return Status::Aborted(

@@ -23,6 +23,15 @@ rocksdb::Status ListLogFiles(rocksdb::Env* env, const std::string& directory,
 // number of digits, so they do not sort as numbers.
 uint64_t LogNumber(const std::string& log);
 
+// InvalidArgument: a log file of `written_to` that holds anything is not in
+// `wal_dir`, or another one has its name there, or `wal_dir` holds others
+// beside. Reads them. Without a log in `written_to` (it was moved) nothing is
+// known.
+rocksdb::Status CheckLogIsTheSame(rocksdb::Env* env,
+                                  const std::string& directory,
+                                  const std::string& written_to,
+                                  const std::string& wal_dir);
+
 // InvalidArgument: `wal_dir` lacks log files that are where the last opening
 // had them, or has other ones of their names, as of another database. Reads
 // those. Aborted: it has none at all, and `may_be_lost` is not set. Of a

@@ -235,7 +235,6 @@ Status Look::Judge(LookedAt* result) {
   traces_.same_db_identity =
       records_.indexed.identity.db_identity == db_identity;
   result->provenance = rocksync::Judge(traces_);
-  result->opened_last = records_.place.directory;
   if (result->provenance != Provenance::kOwn) {
     status = CheckRepaired(db_.get(), name_);
     if (!status.ok()) return status;

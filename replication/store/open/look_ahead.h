@@ -32,8 +32,6 @@ struct LookedAt {
   // Corruption of files is told.
   rocksdb::Status status;
   Provenance provenance = Provenance::kOwn;
-  // As the index has it, absolute; empty if it has none.
-  std::string opened_last;
   // Sound batches that RocksDB will not replay, as they are behind a damaged
   // place of the log; 0 for a log that was looked at and is sound. Empty after
   // a clean close, of which the log is compared.

@@ -27,6 +27,7 @@
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/provenance.h"
+#include "replication/store/open/shared_paths.h"
 #include "replication/store/open/surroundings.h"
 #include "replication/store/open/write_buffer_budget.h"
 #include "replication/store/write/refusals.h"
@@ -138,6 +139,10 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
     status =
         CheckBeforeWriting(options_, replication_, name_, families, &before_);
   }
+  // A resync's copy is opened for the directory whose place it takes.
+  if (status.ok() && predecessor_ == nullptr) {
+    status = OwnPaths(options_, families, before_.directory);
+  }
   if (status.ok()) NoteWhatIsDropped();
   if (status.ok() && traces_.loss != Loss::kNone) status = BeginOnRest();
   if (status.ok()) status = OpenDatabase(families);
@@ -227,6 +232,11 @@ Status Opening::OpenDatabase(
                                             status.ToString());
   }
   opened_.claim->LookAgain();
+  // Once more, as the directory of a new database is known only now.
+  if (predecessor_ == nullptr) {
+    status = OwnPaths(options_, families, before_.directory);
+    if (!status.ok()) return status;
+  }
   SayWhatWasDropped();
   if (before_.has_index) {
     index_ = handles_.back();

@@ -1,18 +1,26 @@
 #include "replication/store/open/shared_paths.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "replication/base/directories.h"
-#include "replication/store/format/current_manifest.h"
+#include "replication/base/rocksdb_version.h"
+#include "replication/store/format/path_owner.h"
+#include "replication/store/open/all_families.h"
+#include "replication/store/open/info_log.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/open/options_file.h"
+#include "rocksdb/metadata.h"
 
 namespace rocksync {
 namespace {
 
 using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyHandle;
 using rocksdb::DBOptions;
 using rocksdb::Env;
 using rocksdb::Status;
@@ -22,10 +30,15 @@ struct NamedPath {
   std::string path;  // absolute
 };
 
-// By any name: a link, or a mount.
-bool IsSameDirectory(const std::string& a, const std::string& b) {
+// Where links lead.
+std::string Resolved(const std::string& path) {
   std::error_code unknown;
-  return a == b || std::filesystem::equivalent(a, b, unknown);
+  const auto resolved = std::filesystem::weakly_canonical(path, unknown);
+  return unknown ? path : resolved.string();
+}
+
+bool IsOutside(const std::string& path, const std::string& directory) {
+  return !IsWithin(Resolved(path), Resolved(directory));
 }
 
 std::vector<NamedPath> TablePathsOutside(
@@ -37,13 +50,34 @@ std::vector<NamedPath> TablePathsOutside(
                        const std::vector<rocksdb::DbPath>& named) {
     for (const rocksdb::DbPath& each : named) {
       std::string path = AbsolutePath(options.env, each.path);
-      if (!IsWithin(path, directory))
-        paths.push_back({option, std::move(path)});
+      if (IsOutside(path, directory)) paths.push_back({option, path});
     }
   };
+  if (directory.empty()) return paths;
   add("DBOptions::db_paths", options.db_paths);
   for (const ColumnFamilyDescriptor& family : families) {
     add("ColumnFamilyOptions::cf_paths", family.options.cf_paths);
+  }
+  return paths;
+}
+
+// None, or one.
+std::vector<NamedPath> LogPathOutside(const DBOptions& options,
+                                      const std::string& directory) {
+  if (directory.empty() || options.wal_dir.empty()) return {};
+  const std::string path = AbsolutePath(options.env, options.wal_dir);
+  if (!IsOutside(path, directory)) return {};
+  return {{"DBOptions::wal_dir", path}};
+}
+
+std::vector<NamedPath> PathsOutside(
+    const DBOptions& options,
+    const std::vector<ColumnFamilyDescriptor>& families,
+    const std::string& directory) {
+  std::vector<NamedPath> paths =
+      TablePathsOutside(options, families, directory);
+  for (NamedPath& log : LogPathOutside(options, directory)) {
+    paths.push_back(std::move(log));
   }
   return paths;
 }
@@ -63,14 +97,115 @@ bool HoldsLogs(Env* env, const std::string& path) {
   return ListLogFiles(env, path, &logs).ok() && !logs.empty();
 }
 
-Status IsTheOriginals(const std::string& directory, const std::string& original,
-                      const NamedPath& named, const char* files) {
+enum class Ownership { kOwn, kAnothers, kNobodys };
+
+// `*anothers`: that database's directory.
+Status FindOwner(Env* env, const std::string& path,
+                 const std::string& directory, Ownership* ownership,
+                 std::string* anothers) {
+  *ownership = Ownership::kNobodys;
+  // A database's own directory.
+  if (env->FileExists(path + "/CURRENT").ok()) {
+    *ownership = Ownership::kAnothers;
+    *anothers = path;
+    return Status::OK();
+  }
+  PathOwner owner;
+  const Status status = ReadOwner(env, path, &owner);
+  if (!status.ok()) return status.IsNotFound() ? Status::OK() : status;
+  if (owner.database.Is(NameOf(directory))) {
+    *ownership = Ownership::kOwn;
+  } else if (owner.path.Is(NameOf(path))) {
+    *ownership = Ownership::kAnothers;
+    *anothers = owner.database.path;
+  }  // else it is a copy of the directory with all that is in it
+  return Status::OK();
+}
+
+Status IsAnothers(const std::string& directory, const NamedPath& named,
+                  const char* files, const std::string& anothers) {
   return Status::InvalidArgument(
-      "rocksync: " + directory + " is a copy of the database in " + original +
-          ", and " + named.option + ", " + named.path + ", holds " + files +
-          " of that one, which this one would use up and delete",
-      "give the copy paths of its own; or, if " + original +
-          " is not used any more, move it away");
+      "rocksync: " + std::string(named.option) + " of " + directory + ", " +
+          named.path + ", holds " + files + " of the database in " + anothers +
+          ", which this one would use up and delete",
+      "give each database its own; or, if " + anothers +
+          " is not used any more and these files belong to " + directory +
+          ", remove " + named.path + "/" + kOwnerFileName);
+}
+
+// Where its OPTIONS file says that the log is; empty: there is no such file.
+std::string LogPathByOptionsFile(Env* env, const std::string& name,
+                                 const std::string& directory) {
+  DBOptions last;
+  std::vector<ColumnFamilyDescriptor> families;
+  if (!LoadOptionsFile(env, name, &last, &families).ok()) return "";
+  return last.wal_dir.empty() ? directory : AbsolutePath(env, last.wal_dir);
+}
+
+// Of a database that the library has not opened yet, and a path that is
+// nobody's. A RocksDB that was ever opened has a log somewhere: in its
+// directory it is its own; elsewhere the OPTIONS file says so, which may be
+// that of an original.
+Status CheckPlainLog(Env* env, const std::string& name,
+                     const std::string& directory, const NamedPath& named) {
+  const std::string before = LogPathByOptionsFile(env, name, directory);
+  if (!before.empty() && Resolved(before) == Resolved(named.path)) {
+    return Status::OK();
+  }
+  // A copy may be given a new place of its own.
+  const bool anew = !HoldsLogs(env, named.path);
+  Status status;
+  if (!before.empty() && !anew) {
+    status = CheckLogIsTheSame(env, directory, before, named.path);
+  }
+  return status.ok() ? CheckLogIsTheSame(env, directory, directory, named.path)
+                     : status;
+}
+
+// `*listed`: where the tables are that the database's MANIFEST lists.
+Status TablePlaces(const DBOptions& given,
+                   const std::vector<ColumnFamilyDescriptor>& families,
+                   const std::string& name, std::set<std::string>* listed) {
+  DBOptions options = given;
+  options.info_log = std::make_shared<NoLog>();
+  options.listeners.clear();
+  std::vector<ColumnFamilyDescriptor> all;
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
+  Status status = AllFamilies(options, name, families, {}, &all);
+  if (status.ok()) {
+    status = OpenPlainForReadOnly(options, name, all, &handles, &db);
+  }
+  if (!status.ok()) return status;
+  std::vector<rocksdb::LiveFileMetaData> live;
+  db->GetLiveFilesMetaData(&live);
+  for (const auto& file : live) listed->insert(Resolved(file.db_path));
+  for (ColumnFamilyHandle* handle : handles) {
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  return status;
+}
+
+Status CheckTablesOfNobody(const DBOptions& options,
+                           const std::vector<ColumnFamilyDescriptor>& families,
+                           const std::string& name,
+                           const std::string& directory,
+                           const std::vector<NamedPath>& paths) {
+  if (paths.empty()) return Status::OK();
+  std::set<std::string> listed;
+  const Status status = TablePlaces(options, families, name, &listed);
+  if (!status.ok()) return status;
+  for (const NamedPath& named : paths) {
+    if (listed.contains(Resolved(named.path))) continue;
+    return Status::InvalidArgument(
+        "rocksync: " + std::string(named.option) + " of " + directory + ", " +
+            named.path +
+            ", holds tables, and the MANIFEST lists none of them: they are "
+            "another database's, and would be deleted",
+        "give each database its own; or, if no database uses them, remove "
+        "them");
+  }
+  return status;
 }
 
 }  // namespace
@@ -81,6 +216,12 @@ Status CheckNoTableIsThere(const DBOptions& options,
   for (const NamedPath& named :
        TablePathsOutside(options, families, directory)) {
     if (!HoldsTables(options.env, named.path)) continue;
+    Ownership ownership;
+    std::string anothers;
+    const Status status =
+        FindOwner(options.env, named.path, directory, &ownership, &anothers);
+    if (!status.ok()) return status;
+    if (ownership == Ownership::kOwn) continue;
     return Status::InvalidArgument(
         "rocksync: " + directory + " is to be made with " + named.option +
             ", " + named.path + ", which holds tables of another database",
@@ -90,28 +231,71 @@ Status CheckNoTableIsThere(const DBOptions& options,
   return Status::OK();
 }
 
-Status CheckPathsAreNotTheOriginals(
-    const DBOptions& options,
-    const std::vector<ColumnFamilyDescriptor>& families,
-    const std::string& directory, const std::string& opened_last) {
-  if (opened_last.empty() || IsSameDirectory(opened_last, directory) ||
-      CurrentManifest(options.env, opened_last).empty()) {
-    return Status::OK();
+Status CheckPathsAreOwn(const DBOptions& options,
+                        const std::vector<ColumnFamilyDescriptor>& families,
+                        const std::string& name, const std::string& directory,
+                        bool plain) {
+  Env* const env = options.env;
+  Ownership ownership;
+  std::string anothers;
+  for (const NamedPath& named : LogPathOutside(options, directory)) {
+    Status status =
+        FindOwner(env, named.path, directory, &ownership, &anothers);
+    if (status.ok() && ownership == Ownership::kAnothers &&
+        HoldsLogs(env, named.path)) {
+      status = IsAnothers(directory, named, "the log", anothers);
+    } else if (status.ok() && ownership == Ownership::kNobodys && plain) {
+      status = CheckPlainLog(env, name, directory, named);
+    }
+    if (!status.ok()) return status;
   }
-  const std::string wal_dir = options.wal_dir.empty()
-                                  ? directory
-                                  : AbsolutePath(options.env, options.wal_dir);
-  if (!IsWithin(wal_dir, directory) && HoldsLogs(options.env, wal_dir)) {
-    return IsTheOriginals(directory, opened_last,
-                          {"DBOptions::wal_dir", wal_dir}, "the log");
-  }
+  std::vector<NamedPath> nobodys;
   for (const NamedPath& named :
        TablePathsOutside(options, families, directory)) {
-    if (HoldsTables(options.env, named.path)) {
-      return IsTheOriginals(directory, opened_last, named, "tables");
+    if (!HoldsTables(env, named.path)) continue;
+    const Status status =
+        FindOwner(env, named.path, directory, &ownership, &anothers);
+    if (!status.ok()) return status;
+    if (ownership == Ownership::kAnothers) {
+      return IsAnothers(directory, named, "tables", anothers);
     }
+    if (ownership == Ownership::kNobodys) nobodys.push_back(named);
+  }
+  return CheckTablesOfNobody(options, families, name, directory, nobodys);
+}
+
+Status OwnPaths(const DBOptions& options,
+                const std::vector<ColumnFamilyDescriptor>& families,
+                const std::string& directory) {
+  Env* const env = options.env;
+  for (const NamedPath& named : PathsOutside(options, families, directory)) {
+    // As RocksDB will, which names what hinders it.
+    if (!env->CreateDirIfMissing(named.path).ok()) continue;
+    const PathOwner own = {.database = NameOf(directory),
+                           .path = NameOf(named.path)};
+    PathOwner before;
+    if (ReadOwner(env, named.path, &before).ok() &&
+        Encode(before) == Encode(own)) {
+      continue;
+    }
+    const Status status = WriteOwner(env, own);
+    if (!status.ok()) return status;
   }
   return Status::OK();
+}
+
+void DisownPaths(const DBOptions& options,
+                 const std::vector<ColumnFamilyDescriptor>& families,
+                 const std::string& directory) {
+  for (const NamedPath& named : PathsOutside(options, families, directory)) {
+    PathOwner owner;
+    if (!ReadOwner(options.env, named.path, &owner).ok() ||
+        !owner.database.Is(NameOf(directory))) {
+      continue;
+    }
+    options.env->DeleteFile(named.path + "/" + kOwnerFileName)
+        .PermitUncheckedError();
+  }
 }
 
 }  // namespace rocksync

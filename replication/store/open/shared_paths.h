@@ -1,6 +1,9 @@
 // Directories outside of a database's own (wal_dir, db_paths, cf_paths) that
 // hold files of another database: RocksDB would replay that one's log, and
-// delete what its own MANIFEST does not list.
+// delete what its own MANIFEST does not list. Each such directory has a file
+// that names its database (format/path_owner.h). What has none (of a database
+// that no opening of the library has seen) is told by what the database itself
+// says: its MANIFEST, its OPTIONS file, where its log is.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_SHARED_PATHS_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_SHARED_PATHS_H_
@@ -13,22 +16,37 @@
 
 namespace rocksync {
 
-// Of a database that is to be made in `directory`: InvalidArgument if there are
-// tables in its paths. (Of its log see CheckNoLogIsThere.)
+// `directory`, in all of these: the database's, absolute. If it is empty, as
+// the Env does not know, nothing is looked at.
+
+// Of a database, or of families, that are to be made: InvalidArgument if there
+// are tables in their paths. (Of a log see CheckNoLogIsThere.) What
+// `directory` owns is its own.
 rocksdb::Status CheckNoTableIsThere(
     const rocksdb::DBOptions& options,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
     const std::string& directory);
 
-// Of a database in `directory` that was opened last in `opened_last`:
-// InvalidArgument if that is another directory in which there still is a
-// database, of which this is a copy then, and the options name paths with a log
-// or tables, which are that one's. Both directories are absolute;
-// `opened_last` may be empty.
-rocksdb::Status CheckPathsAreNotTheOriginals(
+// Of a database that is there, and is called `name`: InvalidArgument if the
+// options name paths with a log or with tables of another one. `plain`: it has
+// no index. May open the database for reading only, and reads the log then.
+rocksdb::Status CheckPathsAreOwn(
     const rocksdb::DBOptions& options,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
-    const std::string& directory, const std::string& opened_last);
+    const std::string& name, const std::string& directory, bool plain);
+
+// Makes the directories, and says in each whose it is, before RocksDB writes
+// there. REQUIRES: checked, as above.
+rocksdb::Status OwnPaths(
+    const rocksdb::DBOptions& options,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    const std::string& directory);
+
+// Of one that is plain from now on. What cannot be removed stays: it says the
+// truth.
+void DisownPaths(const rocksdb::DBOptions& options,
+                 const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+                 const std::string& directory);
 
 }  // namespace rocksync
 

@@ -194,6 +194,13 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
                           const std::vector<ColumnFamilyDescriptor>& families,
                           Surroundings* around) {
   const Traces& traces = around->traces;
+  // Before the log is read, which may be another database's.
+  if (around->has_database) {
+    const bool plain = !around->has_index && !traces.marker.has_value();
+    const Status paths =
+        CheckPathsAreOwn(options, families, name, around->directory, plain);
+    if (!paths.ok()) return paths;
+  }
   LookedAt looked;
   if (around->has_index) {
     looked = LookAhead(options, replication, name,
@@ -208,12 +215,6 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
     looked.provenance =
         around->has_database ? Judge(traces) : Provenance::kPlain;
   }
-  if (looked.opened_last.empty() && traces.marker.has_value()) {
-    looked.opened_last = traces.marker->directory;
-  }
-  const Status paths = CheckPathsAreNotTheOriginals(
-      options, families, around->directory, looked.opened_last);
-  if (!paths.ok()) return paths;
   const bool stays = looked.provenance == Provenance::kOwn ||
                      (around->clone.has_value() && around->has_index);
   uint64_t id = 0;

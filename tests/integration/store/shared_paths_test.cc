@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -99,10 +100,212 @@ TEST_F(SharedPathsTest, ACopyDoesNotTakeTheTablesOfItsOriginal) {
   ExpectRefused("new", "tables");
   EXPECT_EQ(Files("tables", ".sst"), tables);
   options_ = options;
-  // Once the original is gone the copy is the database, which was moved.
+  // Nor once the original was moved: it may go on there.
   fs::rename(Dir(), Dir("away"));
+  ExpectRefused("copy", "tables");
+  ASSERT_ROCKS_OK(Open("away"));
+  EXPECT_EQ(Get("key"), "value");
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  // If the copy is what goes on, one says so as the error tells.
+  fs::remove_all(Dir("away"));
+  fs::remove(Dir("tables") + "/ROCKSYNC.owner");
   ASSERT_ROCKS_OK(Open("copy"));
   EXPECT_EQ(Get("key"), "value");
+}
+
+TEST_F(SharedPathsTest, AMovedOriginalKeepsItsLog) {
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  fs::copy(Dir(), Dir("copy"), fs::copy_options::recursive);
+  MakeCheckpoint("checkpoint");
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::rename(Dir(), Dir("moved"));
+  replication_.open_copy_as_new_replica = true;
+  for (const char* name : {"copy", "checkpoint"}) ExpectRefused(name, "wal");
+  replication_.open_copy_as_new_replica = false;
+  ASSERT_ROCKS_OK(Open("moved"));
+  EXPECT_EQ(Get("key"), "value");
+}
+
+TEST_F(SharedPathsTest, ACopyMayUseItsOwnCopyOfTheLogAndTheTables) {
+  fs::create_directories(Dir("x"));
+  options_.wal_dir = Dir("x/wal");
+  options_.db_paths = {{Dir("x/tables"), 1 << 30}};
+  ASSERT_ROCKS_OK(Open("x/db"));
+  ASSERT_ROCKS_OK(Put("flushed", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::copy(Dir("x"), Dir("y"), fs::copy_options::recursive);
+  // The original goes on.
+  ASSERT_ROCKS_OK(Open("x/db"));
+  options_.wal_dir = Dir("y/wal");
+  options_.db_paths = {{Dir("y/tables"), 1 << 30}};
+  replication_.open_copy_as_new_replica = true;
+  std::unique_ptr<ReplicatedDB> copy;
+  ASSERT_ROCKS_OK(OpenOther("y/db", &copy));
+  std::string value;
+  EXPECT_ROCKS_OK(copy->Get({}, "flushed", &value));
+  EXPECT_ROCKS_OK(copy->Get({}, "key", &value));
+}
+
+// A path within the directory, by its name, which leads out of it.
+TEST_F(SharedPathsTest, ALinkThatWasCopiedLeadsToTheOriginals) {
+  fs::create_directories(Dir());
+  fs::create_directories(Dir("wal"));
+  fs::create_directory_symlink(Dir("wal"), Dir() + "/wal");
+  options_.wal_dir = Dir() + "/wal";
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::copy(Dir(), Dir("copy"),
+           fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  options_.wal_dir = Dir("copy") + "/wal";
+  replication_.open_copy_as_new_replica = true;
+  ExpectRefused("copy", "copy/wal");
+  options_.wal_dir = Dir() + "/wal";
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key"), "value");
+}
+
+TEST_F(SharedPathsTest, AnAdoptedDatabaseDoesNotTakeAnothersLog) {
+  Plain("plain",
+        [](rocksdb::DB* db) { ASSERT_ROCKS_OK(db->Put({}, "mine", "value")); });
+  // Of a replica.
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open());
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_ROCKS_OK(Put("key" + std::to_string(i), "value"));
+  }
+  replication_.adopt_existing = true;
+  ExpectRefused("plain", "wal");
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  ExpectRefused("plain", "wal");
+  // Of a plain one: nobody says whose it is.
+  fs::remove(Dir("wal") + "/ROCKSYNC.owner");
+  ExpectRefused("plain", "wal");
+  // Nor would it find its own in an empty directory.
+  options_.wal_dir = Dir("empty");
+  ExpectRefused("plain", "empty");
+  options_.wal_dir.clear();
+  ASSERT_ROCKS_OK(Open("plain"));
+  EXPECT_EQ(Get("mine"), "value");
+  EXPECT_EQ(Get("key1"), "-");
+}
+
+TEST_F(SharedPathsTest, AnAdoptedDatabaseKeepsItsOwnLogElsewhere) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.wal_dir = Dir("wal");
+  rocksdb::DB* raw = nullptr;
+  ASSERT_ROCKS_OK(OpenPlain(options, Dir("plain"), &raw));
+  ASSERT_ROCKS_OK(raw->Put({}, "mine", "value"));
+  delete raw;
+  replication_.adopt_existing = true;
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open("plain"));
+  EXPECT_EQ(Get("mine"), "value");
+}
+
+TEST_F(SharedPathsTest, AReplicaDoesNotTakeAnothersFiles) {
+  options_.db_paths = {{Dir("tables"), 1 << 30}};
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  options_.db_paths.clear();
+  ASSERT_ROCKS_OK(Open("other"));
+  ASSERT_ROCKS_OK(Put("other", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  Plain("plain", [](rocksdb::DB*) {});
+  const ptrdiff_t tables = Files("tables", ".sst");
+  for (const bool owned : {true, false}) {
+    if (!owned) fs::remove(Dir("tables") + "/ROCKSYNC.owner");
+    for (const char* name : {"other", "plain"}) {
+      options_.db_paths = {{Dir(name), 1 << 30}, {Dir("tables"), 1 << 30}};
+      ExpectRefused(name, "tables");
+      options_.db_paths.clear();
+      options_.cf_paths = {{Dir("tables"), 1 << 30}};
+      ExpectRefused(name, "tables");
+      options_.cf_paths.clear();
+    }
+    EXPECT_EQ(Files("tables", ".sst"), tables);
+  }
+  // Nor a directory of another database itself, whether its log is empty or
+  // not.
+  options_.wal_dir = Dir("plain");
+  ExpectRefused("other", "plain");
+  options_.wal_dir.clear();
+  options_.db_paths = {{Dir("other"), 1 << 30}, {Dir("plain"), 1 << 30}};
+  Plain("plain", [](rocksdb::DB* db) {
+    ASSERT_ROCKS_OK(db->Put({}, "k", "v"));
+    ASSERT_ROCKS_OK(db->Flush({}));
+  });
+  ExpectRefused("other", "plain");
+  options_.db_paths = {{Dir("tables"), 1 << 30}};
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key"), "value");
+}
+
+TEST_F(SharedPathsTest, ANewFamilyDoesNotTakeAnothersTables) {
+  options_.db_paths = {{Dir("tables"), 1 << 30}};
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  // Its own paths may be shared by its families.
+  rocksdb::ColumnFamilyOptions options;
+  options.cf_paths = options_.db_paths;
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily(options, "own", &handle));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handle));
+  options_.db_paths.clear();
+  std::unique_ptr<ReplicatedDB> other;
+  ASSERT_ROCKS_OK(OpenOther("other", &other));
+  const rocksdb::Status status =
+      other->CreateColumnFamily(options, "others", &handle);
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+}
+
+TEST_F(SharedPathsTest, CommandsOnACopyDoNotUseUpTheLogOfItsOriginal) {
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  fs::copy(Dir(), Dir("copy"), fs::copy_options::recursive);
+  const ptrdiff_t logs = Files("wal", ".log");
+  RestampResult result;
+  for (const rocksdb::Status& status :
+       {ReplicatedDB::Detach(options_, Dir("copy")),
+        ReplicatedDB::Restamp(options_, replication_, Dir("copy"), {},
+                              &result)}) {
+    EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+    EXPECT_NE(status.ToString().find(Dir("wal")), std::string::npos);
+  }
+  EXPECT_EQ(Files("wal", ".log"), logs);
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  ASSERT_ROCKS_OK(ReplicatedDB::Detach(options_, Dir()));
+  EXPECT_FALSE(fs::exists(Dir("wal") + "/ROCKSYNC.owner"));
+}
+
+TEST_F(SharedPathsTest, ADamagedOwnerFileIsNamed) {
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  std::ofstream(Dir("wal") + "/ROCKSYNC.owner") << "1 2 3";
+  const rocksdb::Status status = Open();
+  EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+  EXPECT_NE(status.ToString().find("wal/ROCKSYNC.owner"), std::string::npos);
+  fs::remove(Dir("wal") + "/ROCKSYNC.owner");
+  ASSERT_ROCKS_OK(Open());
 }
 
 }  // namespace
