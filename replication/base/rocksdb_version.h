@@ -128,7 +128,9 @@ inline rocksdb::Status KeyVersionsFrom(
 }
 
 // The handler of a batch's operations. Those that put something else than a
-// plain value, whichever of them a version has, come as OtherPutCF.
+// plain value, whichever of them a version has, come as OtherPutCF, and what a
+// TransactionDB adds for its two phases as TwoPhaseMark, which cannot fail:
+// RocksDB built with assertions would end the process.
 class BatchHandler : public rocksdb::WriteBatch::Handler {
  public:
   // `call` names what of WriteBatch put it there.
@@ -148,6 +150,25 @@ class BatchHandler : public rocksdb::WriteBatch::Handler {
     return OtherPutCF(id, "TimedPut");
   }
 #endif
+
+  virtual void TwoPhaseMark() {}
+
+  rocksdb::Status MarkBeginPrepare(bool) final { return Marked(); }
+  rocksdb::Status MarkEndPrepare(const rocksdb::Slice&) final {
+    return Marked();
+  }
+  rocksdb::Status MarkRollback(const rocksdb::Slice&) final { return Marked(); }
+  rocksdb::Status MarkCommit(const rocksdb::Slice&) final { return Marked(); }
+  rocksdb::Status MarkCommitWithTimestamp(const rocksdb::Slice&,
+                                          const rocksdb::Slice&) final {
+    return Marked();
+  }
+
+ private:
+  rocksdb::Status Marked() {
+    TwoPhaseMark();
+    return rocksdb::Status::OK();
+  }
 };
 
 }  // namespace rocksync

@@ -11,17 +11,48 @@
 #include <vector>
 
 #include "replication/base/directories.h"
+#include "rocksdb/customizable.h"
+#include "rocksdb/utilities/object_registry.h"
 
 namespace rocksync {
 
 using rocksdb::Env;
 using rocksdb::Status;
 
+namespace {
+
+// What other copies of the library in this process see of a claim: a program
+// may link one and load librocksync.so, which hides its own variables. All
+// share RocksDB's registry of objects.
+class SharedClaim final : public rocksdb::Customizable {
+ public:
+  static const char* Type() { return "rocksync.DirectoryClaim"; }
+  const char* Name() const override { return Type(); }
+};
+
+}  // namespace
+
 struct DirectoryClaim::Claimed {
   Env* env;
   std::string path;  // absolute, without links as far as it is there
   // Device and inode; none: it is not there, or not known to the system.
   std::optional<std::pair<dev_t, ino_t>> file;
+  std::shared_ptr<SharedClaim> shared;
+
+  // False: another copy of the library has it.
+  bool Share() {
+    if (env != Env::Default()) return true;
+    const std::string id =
+        file.has_value()
+            ? std::to_string(file->first) + ":" + std::to_string(file->second)
+            : path;
+    const auto claim = std::make_shared<SharedClaim>();
+    if (!rocksdb::ObjectRegistry::Default()->SetManagedObject(id, claim).ok()) {
+      return false;
+    }
+    shared = claim;  // and an earlier one ends
+    return true;
+  }
 };
 
 namespace {
@@ -59,12 +90,14 @@ class DirectoryClaim::Claims {
     const bool taken = std::any_of(
         all_.begin(), all_.end(),
         [&](const Claimed* other) { return IsSame(*claimed, *other); });
-    if (!taken) all_.push_back(claimed);
-    return !taken;
+    if (taken || !claimed->Share()) return false;
+    all_.push_back(claimed);
+    return true;
   }
   void LookAgain(Claimed* claimed) {
     const std::lock_guard lock(mutex_);
     claimed->file = FileOf(claimed->env, claimed->path);
+    claimed->Share();  // nobody else can have what was made or put there
   }
   void Remove(const Claimed* claimed) {
     const std::lock_guard lock(mutex_);
@@ -101,7 +134,7 @@ Status DirectoryClaim::Take(Env* env, const std::string& directory,
   claim->reset();
   const std::string path = CanonicalPath(env, directory);
   auto claimed =
-      std::make_unique<Claimed>(Claimed{env, path, FileOf(env, path)});
+      std::make_unique<Claimed>(Claimed{env, path, FileOf(env, path), {}});
   if (!Claims::Get()->Add(claimed.get())) {
     return Status::IOError(
         "rocksync: " + directory +

@@ -15,8 +15,9 @@
 namespace rocksync {
 
 // While it lives no other claim on the directory is granted in this process,
-// under any of the directory's names. Claims are per Env, as the names of two
-// may mean different places. Thread-safe.
+// under any of the directory's names, nor by another copy of the library (with
+// Env::Default(), and one RocksDB for both). Claims are per Env, as the names
+// of two may mean different places. Thread-safe.
 class DirectoryClaim {
  public:
   // The directory need not be there. IOError: another claim is on it.

@@ -140,19 +140,24 @@ Status CheckLogIsThere(Env* env, const Marker& marker,
 Status CheckNothingIsThere(Env* env, const std::string& directory) {
   std::vector<std::string> names;
   const Status status = List(env, directory, &names);
-  if (!status.ok() ||
-      std::find(names.begin(), names.end(), kMarkerFileName) == names.end()) {
-    return status;
-  }
-  for (const std::string_view name : names) {
-    if (name.ends_with(".sst") || name.starts_with("MANIFEST-")) {
-      return Status::Corruption(
-          "rocksync: " + directory + " has lost its CURRENT file, and holds " +
-              std::string(name),
-          "restore the file, or write the name of the MANIFEST-* into it, and "
-          "a line feed; or move the directory away and start a new, empty "
-          "replica");
+  // Of a database that was being made, and nothing was written to.
+  constexpr std::string_view kFirstManifest = "MANIFEST-000001";
+  const bool has_marker =
+      std::find(names.begin(), names.end(), kMarkerFileName) != names.end();
+  for (const std::string& name : names) {
+    const bool is_manifest =
+        name.starts_with("MANIFEST-") && (has_marker || name != kFirstManifest);
+    if (!is_manifest && !IsLog(name) && !name.ends_with(".sst") &&
+        !name.ends_with(".blob")) {
+      continue;
     }
+    return Status::Corruption(
+        "rocksync: " + directory + " has lost its CURRENT file, and holds " +
+            name,
+        "restore the file, or write the name of the MANIFEST-* into it, and "
+        "a line feed; or run `rocksync repair`; or move the directory away and "
+        "start a new, empty replica. If another database has its log or "
+        "tables here, give this one another directory");
   }
   return status;
 }

@@ -40,8 +40,9 @@ rocksdb::Status CheckLogIsThere(rocksdb::Env* env, const Marker& marker,
                                 const std::string& directory,
                                 const std::string& wal_dir, bool may_be_lost);
 
-// Refused: there is no CURRENT, but tables or a MANIFEST, and a marker. RocksDB
-// would begin an empty database and delete them.
+// Corruption: there is no CURRENT, but tables, a log or a MANIFEST. RocksDB
+// would begin an empty database, and delete them. A MANIFEST-000001 alone is
+// what a creation leaves that was interrupted.
 rocksdb::Status CheckNothingIsThere(rocksdb::Env* env,
                                     const std::string& directory);
 

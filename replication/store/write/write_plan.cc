@@ -70,6 +70,18 @@ class Planner final : public BatchHandler {
   }
   void LogData(const Slice&) override {}
   Status MarkNoop(bool) override { return Status::OK(); }
+  void TwoPhaseMark() override { has_marks_ = true; }
+
+  // What cannot be said while the batch is read.
+  Status Judge() const {
+    if (!has_marks_ || (plan_->operations.empty() && !plan_->has_unknown)) {
+      return Status::OK();
+    }
+    return Status::NotSupported(
+        "rocksync: a batch of a two-phase commit (of a TransactionDB) in a "
+        "replicated family",
+        "write the operations as a batch of their own");
+  }
 
  private:
   // On a family that is not replicated.
@@ -93,6 +105,7 @@ class Planner final : public BatchHandler {
   const FamilyTable& families_;
   const ElementHasher& hasher_;
   PlannedBatch* const plan_;
+  bool has_marks_ = false;
 };
 
 }  // namespace
@@ -101,7 +114,8 @@ Status PlanBatch(const ReplicatedDBOptions& options,
                  const rocksdb::WriteBatch& batch, const FamilyTable& families,
                  const ElementHasher& hasher, PlannedBatch* plan) {
   Planner planner(options, families, hasher, plan);
-  return batch.Iterate(&planner);
+  const Status read = batch.Iterate(&planner);
+  return read.ok() ? planner.Judge() : read;
 }
 
 }  // namespace rocksync

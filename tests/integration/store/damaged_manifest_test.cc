@@ -189,6 +189,44 @@ TEST_F(DamagedManifestTest, CurrentIsMissing) {
   ASSERT_ROCKS_OK(Open());
 }
 
+// A restored backup or a plain database has no marker: RocksDB would begin an
+// empty database in its place.
+TEST_F(DamagedManifestTest, CurrentIsMissingInABackup) {
+  const std::string manifest = Manifest().filename();
+  for (const bool without_manifest : {false, true}) {
+    for (const bool log_alone : {false, true}) {
+      SCOPED_TRACE(without_manifest);
+      SCOPED_TRACE(log_alone);
+      Renew();
+      fs::remove(Dir() + "/CURRENT");
+      fs::remove(Dir() + "/ROCKSYNC");
+      if (without_manifest) fs::remove(Dir() + "/" + manifest);
+      for (const std::string& table : Tables()) {
+        if (log_alone) fs::remove(fs::path(Dir()) / table);
+      }
+      const auto count = [&] {
+        return std::distance(fs::directory_iterator(Dir()),
+                             fs::directory_iterator());
+      };
+      const auto files = count();
+      for (const bool as_new : {true, false}) {
+        replication_.open_copy_as_new_replica = as_new;
+        const std::string said = Open().ToString();
+        EXPECT_NE(said.find(Dir() + " has lost its CURRENT file"),
+                  std::string::npos)
+            << said;
+        EXPECT_EQ(count(), files);
+      }
+    }
+  }
+  // A creation that was interrupted goes on.
+  fs::remove_all(Dir());
+  fs::create_directory(Dir());
+  ASSERT_ROCKS_OK(rocksdb::WriteStringToFile(rocksdb::Env::Default(), "begun",
+                                             Dir() + "/MANIFEST-000001"));
+  ASSERT_ROCKS_OK(Open());
+}
+
 TEST_F(DamagedManifestTest, TableIsMissing) {
   for (const std::string& table : Tables()) {
     Renew();

@@ -223,6 +223,26 @@ TEST_F(WritesTest, BatchesOfOneOperation) {
   CloseAndCheck();
 }
 
+// A TransactionDB's, as its log has them.
+TEST_F(WritesTest, BatchesOfTwoPhaseCommitsAreRefused) {
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::WriteBatch plain;
+  ASSERT_ROCKS_OK(plain.Put("key", "value"));
+  constexpr size_t kHeader = 12;
+  std::string prepared = plain.Data();
+  prepared.insert(kHeader, "\x09");  // kTypeBeginPrepareXID
+  prepared += "\x0a\x01x";           // kTypeEndPrepareXID
+  for (const std::string& bytes :
+       {prepared, plain.Data() + "\x0b\x01x",  // kTypeCommitXID
+        plain.Data() + "\x0c\x01x"}) {         // kTypeRollbackXID
+    rocksdb::WriteBatch marked(bytes);
+    const rocksdb::Status status = db_->Write({}, &marked);
+    EXPECT_TRUE(status.IsNotSupported()) << status.ToString();
+  }
+  EXPECT_EQ(Get("key"), "-");
+  CloseAndCheck();
+}
+
 TEST_F(WritesTest, ARangeEndsBeforeItsEnd) {
   ASSERT_ROCKS_OK(Open());
   for (const char* key : {"a", "b", "c"}) ASSERT_ROCKS_OK(Put(key, "before"));
