@@ -37,7 +37,7 @@ struct DirectoryClaim::Claimed {
   std::string path;  // absolute, without links as far as it is there
   // Device and inode; none: it is not there, or not known to the system.
   std::optional<std::pair<dev_t, ino_t>> file;
-  std::shared_ptr<SharedClaim> shared;
+  std::shared_ptr<rocksdb::Customizable> shared;
 
   // False: another copy of the library has it.
   bool Share() {
