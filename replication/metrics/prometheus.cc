@@ -368,6 +368,11 @@ void AddBuilds(const std::vector<const ReplicationStats*>& replicas,
                 "1; the labels tell the versions that the replica runs.", page);
   for (const ReplicationStats* stats : replicas) {
     const SoftwareStats& software = stats->software;
+    // Of an older replica, which does not tell.
+    if (software.rocksync.empty() && software.rocksdb.empty() &&
+        software.protocol == 0) {
+      continue;
+    }
     metric.Sample(
         ReplicaLabel(*stats) + "," +
             PrometheusLabel("version", software.rocksync) + "," +

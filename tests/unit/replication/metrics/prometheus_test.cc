@@ -158,6 +158,12 @@ TEST(PrometheusTextTest, TheVersionsAreLabels) {
   EXPECT_EQ(metrics["rocksync_build_info"][0].value, "1");
 }
 
+TEST(PrometheusTextTest, OfVersionsThatAreNotKnownThereIsNoSample) {
+  ReplicationStats stats = Stats();
+  stats.software = {};
+  EXPECT_TRUE(Parse(PrometheusText({stats}))["rocksync_build_info"].empty());
+}
+
 TEST(PrometheusTextTest, OfNobodyItHasNoSamples) {
   for (const auto& [name, samples] : Parse(PrometheusText({}))) {
     EXPECT_TRUE(samples.empty()) << name;
