@@ -168,6 +168,9 @@ std::string FormatInfo(std::string_view section, const ServerInfo& server,
   if (wants("server")) {
     lines.Section("Server");
     lines.Add("server_name", "rocksync-store");
+    if (replication != nullptr) {
+      lines.Add("rocksync_version", replication->software.rocksync);
+    }
     lines.Add("redis_mode", "standalone");
     lines.Add("uptime_in_seconds", server.uptime_seconds);
   }

@@ -6,6 +6,7 @@ const LEAVES = 65536;
 const KINDS = ["values", "keys", "offers", "filters", "streams", "other"];
 const HEALED_MS = 4000;  // how long a healed leaf is shown as such
 const LAGS_MS = 60000;  // of a stream, as in monitoring/alerts.yml
+const EXPIRES_MS = 14 * 86400000;  // of a certificate, as there
 
 const at = (id) => document.getElementById(id);
 const numbers = new Intl.NumberFormat("en", { useGrouping: true });
@@ -98,7 +99,7 @@ function progress(session) {
 function health(replica) {
   if (!replica.status) return ["bad", "not reached"];
   const stats = replica.status.stats;
-  if (stats.tombstone_gc.identity_conflict) return ["bad", "two copies run"];
+  if (stats.tombstone_gc.identity_conflict) return ["bad", `two copies of ${nameOf(stats.tombstone_gc.identity_conflict, stats)} were seen`];
   if (stats.disk?.writes_refused) return ["bad", "disk full, writes refused"];
   if (stats.disk?.write_error) return ["bad", "takes no writes"];
   if (stats.disk?.log_batches_dropped) return ["bad", "its log was damaged"];
@@ -106,6 +107,10 @@ function health(replica) {
   if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms) return ["bad", "certificate expired"];
   if (stats.paused) return ["warn", "paused"];
   if (stats.certificate_error) return ["warn", "certificate files cannot be used"];
+  if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms + EXPIRES_MS) {
+    const days = Math.floor((stats.certificate_expires_ms - replica.status.wall_clock_ms) / 86400000);
+    return ["warn", `certificate expires in ${days} ${days === 1 ? "day" : "days"}`];
+  }
   if (stats.peers.some((p) => p.last_error)) return ["warn", "a peer fails"];
   if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind"];
   const met = stats.peers.filter(wasMet);
@@ -133,7 +138,9 @@ function card(replica) {
   row("Bytes, both directions", bytes(stats.bytes_total + stream.bytes_sent + stream.bytes_received));
   if (stats.connections_refused) row("Connections refused", count(stats.connections_refused));
   if (stats.scrub.corruption_found) row("Corruption found", count(stats.scrub.corruption_found));
+  if (stats.software) row("rocksync, RocksDB, protocol", `${stats.software.rocksync}, ${stats.software.rocksdb}, ${count(stats.software.protocol)}`);
   made.append(list);
+  if (stats.last_refusal) made.append(element("p", "error warn", `refused ${ago(stats.last_refusal_ms, now)}: ${stats.last_refusal}`));
   if (stats.disk?.log_batches_dropped) {
     made.append(element("p", "error bad", `${count(stats.disk.log_batches_dropped)} batches of its damaged log were dropped when it was opened`));
   }

@@ -92,6 +92,31 @@ class BrowserTest(unittest.TestCase):
             self.browser.go("about:blank")
             self.assertEqual(self.browser.messages(), [])
 
+    def test_cards_tell_versions_and_who_was_refused_last(self):
+        cluster = Cluster(STORE, 1, page=True)
+        self.addCleanup(cluster.close)
+        replica, = cluster.replicas
+        self.browser.go(f"http://{replica.page}/")
+        self.browser.wait_for_text("#replicas", r"rocksync, RocksDB, protocol\s+[0-9.]+, [0-9.]+, [0-9]+")
+        self.assertNotIn("refused", self.browser.text("#replicas"))
+        cluster.redis(0, "REPLICATION", "SYNC", replica.address)
+        self.browser.wait_for_text("#replicas", "refused .*: .*" + cluster.status(0)["stats"]["replica_id"])
+        self.browser.go("about:blank")
+
+    def test_what_is_wrong_names_the_copied_replica_and_the_days_of_a_certificate(self):
+        self.browser.go(f"http://{self.cluster.replicas[0].page}/")
+
+        def word(day, conflict):
+            return self.browser.run("return health({status: {wall_clock_ms: 100 * 86400000, stats: {peers: [], stream: {},"
+                                    f"tombstone_gc: {{identity_conflict: '{conflict}'}},"
+                                    f"certificate_expires_ms: {day} * 86400000 + 1}}}}}})")
+
+        self.assertEqual(word(113, ""), ["warn", "certificate expires in 13 days"])
+        self.assertEqual(word(101, ""), ["warn", "certificate expires in 1 day"])
+        self.assertEqual(word(114, ""), ["good", "fine"])
+        self.assertEqual(word(99, ""), ["bad", "certificate expired"])
+        self.assertEqual(word(200, "00000000000000a1"), ["bad", "two copies of 00000000000000a1 were seen"])
+
     def test_the_story(self):
         browser = self.browser
         self.load(0, 0, 60000)

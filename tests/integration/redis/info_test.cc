@@ -27,6 +27,15 @@ TEST(Info, Sections) {
   }
 }
 
+TEST(Info, TheServerTellsItsVersion) {
+  ReplicationStats stats;
+  stats.software.rocksync = "0.9.1";
+  EXPECT_THAT(FormatInfo("server", {}, &stats),
+              HasSubstr("\r\nrocksync_version:0.9.1\r\n"));
+  EXPECT_THAT(FormatInfo("server", {}, nullptr),
+              Not(HasSubstr("rocksync_version")));
+}
+
 TEST(Info, Replication) {
   ReplicationStats stats;
   stats.replica_id = 0xabc;
