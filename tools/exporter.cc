@@ -1,11 +1,13 @@
 #include "tools/exporter.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
-#include <memory>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <ostream>
@@ -19,43 +21,20 @@
 #include "replication/metrics/prometheus.h"
 #include "replication/transport/address.h"
 #include "rocksync/metrics.h"
+#include "tools/ask_replicas.h"
 #include "tools/http/http_server.h"
 #include "tools/http/page_guard.h"
-#include "tools/stats_from_json.h"
 
 namespace rocksync {
 namespace {
 
 using rocksdb::Status;
 
-// What came of asking one replica.
-struct Answer {
-  Status status;
-  std::optional<ReplicationStats> stats;
-  double seconds = 0;
-};
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
 
-Answer Ask(AdminTarget target, const std::string& replica) {
-  const auto start = std::chrono::steady_clock::now();
-  Answer answer;
-  target.address = replica;
-  std::unique_ptr<AdminClient> client;
-  std::string text;
-  answer.status = AdminClient::Open(target, Request(), &client);
-  if (answer.status.ok()) {
-    answer.status = client->Answer(target.timeout, {}, &text);
-  }
-  if (answer.status.ok()) {
-    answer.stats = StatsFromJson(text);
-    if (!answer.stats) {
-      answer.status = Status::Corruption("the answer tells no replica id");
-    }
-  }
-  answer.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
-  return answer;
-}
+constexpr milliseconds kLongestScrape{86'400'000};
+constexpr milliseconds kLeastTime{100};  // to ask the replicas in
 
 // Prometheus takes no page that has a series twice.
 std::vector<std::string> WithoutRepetitions(
@@ -69,20 +48,22 @@ std::vector<std::string> WithoutRepetitions(
   return once;
 }
 
-std::vector<Answer> AskAll(const AdminTarget& target,
-                           const std::vector<std::string>& replicas) {
-  std::vector<Answer> answers(replicas.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < replicas.size(); ++i) {
-    threads.emplace_back([&, i] { answers[i] = Ask(target, replicas[i]); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return answers;
+// When the exporter's own certificate expires. Once it has, no replica answers,
+// and none of them is to blame.
+void AddCertificate(uint64_t expires_ms, std::string* page) {
+  PrometheusMetric("rocksync_exporter_certificate_expiry_timestamp_seconds",
+                   PrometheusMetric::Type::kGauge,
+                   "When the exporter's own certificate expires, or its CA if "
+                   "that is earlier.",
+                   page)
+      .Sample("", std::to_string(expires_ms / 1000));
 }
 
-std::string Page(const std::vector<std::string>& targets,
-                 const std::vector<Answer>& answers) {
+std::string Page(const ExporterOptions& options, const AdminTarget& target,
+                 const std::vector<ReplicaAnswer>& answers) {
+  const std::vector<std::string>& targets = options.replicas;
   std::string page;
+  AddCertificate(target.transport->certificate().expires_ms, &page);
   std::vector<ReplicationStats> replicas;
   {
     PrometheusMetric up("rocksync_up", PrometheusMetric::Type::kGauge,
@@ -105,8 +86,9 @@ std::string Page(const std::vector<std::string>& targets,
 
 int PrintOnce(const ExporterOptions& options, const AdminTarget& target,
               std::ostream& out, std::ostream& err) {
-  const std::vector<Answer> answers = AskAll(target, options.replicas);
-  out << Page(options.replicas, answers);
+  const std::vector<ReplicaAnswer> answers =
+      AskReplicas(target, options.replicas, {});
+  out << Page(options, target, answers);
   int code = 0;
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i].status.ok()) continue;
@@ -117,40 +99,104 @@ int PrintOnce(const ExporterOptions& options, const AdminTarget& target,
   return code;
 }
 
-// One page for all clients that ask at once. A client that asks during a round
-// of questions to the replicas gets the page of the next round.
-class SharedPage {
+// Why replicas do not answer, on `err`: a line when it begins, one for each
+// other reason, and one when they answer again. Used by one thread at a time.
+class AnswerLog {
  public:
-  explicit SharedPage(std::function<std::string()> make)
-      : make_(std::move(make)) {}
+  explicit AnswerLog(std::ostream* err) : err_(err) {}
 
-  std::string Get() {
-    std::unique_lock lock(mutex_);
-    const uint64_t wanted = begun_ + 1;
-    while (made_ < wanted) {
-      if (begun_ > made_) {
-        changed_.wait(lock);
-        continue;
-      }
-      const uint64_t number = ++begun_;
-      lock.unlock();
-      std::string page = make_();
-      lock.lock();
-      page_ = std::move(page);
-      made_ = number;
-      changed_.notify_all();
+  void Tell(const ExporterOptions& options, const AdminTarget& target,
+            const std::vector<ReplicaAnswer>& answers) {
+    Tell("the certificate files on disk are not in use",
+         target.transport->certificate().error,
+         "the certificate files on disk are in use again");
+    for (size_t i = 0; i < answers.size(); ++i) {
+      const Status& status = answers[i].status;
+      Tell(options.replicas[i] + " does not answer",
+           status.ok() ? "" : status.ToString(),
+           options.replicas[i] + " answers again");
     }
-    return page_;
   }
 
  private:
-  const std::function<std::string()> make_;
+  // `why`: empty if all is well.
+  void Tell(const std::string& what, const std::string& why,
+            const std::string& again) {
+    std::string& told = told_[what];
+    if (told == why) return;
+    told = why;
+    *err_ << "rocksync exporter: " + (why.empty() ? again : what + ": " + why) +
+                 "\n"
+          << std::flush;
+  }
+
+  std::ostream* const err_;
+  std::map<std::string, std::string> told_;
+};
+
+// One page for all clients that ask at once. A client that asks during a round
+// of questions to the replicas gets the page of the next round, if it has as
+// much time left as the round before took, else the page of that one.
+class SharedPage {
+ public:
+  // Makes a page within this time, if there is one.
+  using Make = std::function<std::string(std::optional<milliseconds> time)>;
+
+  explicit SharedPage(Make make) : make_(std::move(make)) {}
+
+  // `time`: how long the client waits, if it says.
+  std::string Get(std::optional<milliseconds> time) {
+    const auto end = time ? Clock::now() + *time : Clock::time_point::max();
+    std::unique_lock lock(mutex_);
+    const uint64_t ended = made_;
+    const uint64_t begun = begun_;
+    for (;;) {
+      changed_.wait(lock, [this] { return begun_ == made_; });
+      if (made_ > begun) return page_;
+      // One has ended since, and it had begun before.
+      const auto left = end - Clock::now();
+      if (made_ > ended && left < took_ + kLeastTime) return page_;
+      MakeNext(
+          time ? std::optional(std::chrono::duration_cast<milliseconds>(left))
+               : std::nullopt,
+          &lock);
+    }
+  }
+
+ private:
+  void MakeNext(std::optional<milliseconds> time,
+                std::unique_lock<std::mutex>* lock) {
+    const uint64_t number = ++begun_;
+    const auto start = Clock::now();
+    lock->unlock();
+    std::string page = make_(time);
+    lock->lock();
+    took_ = Clock::now() - start;
+    page_ = std::move(page);
+    made_ = number;
+    changed_.notify_all();
+  }
+
+  const Make make_;
   std::mutex mutex_;
   std::condition_variable changed_;
   uint64_t begun_ = 0;
   uint64_t made_ = 0;
+  Clock::duration took_{};
   std::string page_;
 };
+
+// What Prometheus says of how long it waits, less what the page takes on its
+// way. Others do not say.
+std::optional<milliseconds> TimeOf(const httplib::Request& request) {
+  const std::string text =
+      request.get_header_value("X-Prometheus-Scrape-Timeout-Seconds");
+  const double seconds = std::strtod(text.c_str(), nullptr);
+  const double ms = seconds * 1000 - std::min(500.0, seconds * 100);
+  if (!(ms >= 1)) return std::nullopt;
+  return milliseconds(static_cast<int64_t>(
+      std::min(ms, static_cast<double>(kLongestScrape.count()))));
+}
 
 // Behind another address than loopback Prometheus comes by any name.
 PageGuard GuardOf(const HostPort& where) {
@@ -160,13 +206,20 @@ PageGuard GuardOf(const HostPort& where) {
 int Serve(const ExporterOptions& options, const AdminTarget& target,
           const HostPort& where, const std::function<bool()>& stop,
           std::ostream& out, std::ostream& err) {
-  SharedPage page(
-      [&] { return Page(options.replicas, AskAll(target, options.replicas)); });
+  AnswerLog log(&err);
+  std::atomic<bool> stopped{false};
+  SharedPage page([&](std::optional<milliseconds> time) {
+    const std::vector<ReplicaAnswer> answers =
+        AskReplicas(target, options.replicas,
+                    {.time = time, .stop = [&] { return stopped.load(); }});
+    if (!stopped) log.Tell(options, target, answers);
+    return Page(options, target, answers);
+  });
   HttpServer server(GuardOf(where));
-  server.Get("/metrics",
-             [&page](const httplib::Request&, httplib::Response& response) {
-               response.set_content(page.Get(), kPrometheusContentType);
-             });
+  server.Get("/metrics", [&page](const httplib::Request& request,
+                                 httplib::Response& response) {
+    response.set_content(page.Get(TimeOf(request)), kPrometheusContentType);
+  });
   server.Get("/", [](const httplib::Request&, httplib::Response& response) {
     response.set_content(
         "<!doctype html><title>rocksync exporter</title>"
@@ -183,8 +236,9 @@ int Serve(const ExporterOptions& options, const AdminTarget& target,
   out << "http://" << FormatAddress({where.host, static_cast<uint16_t>(port)})
       << "/metrics" << std::endl;
   while (!stop || !stop()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(milliseconds(100));
   }
+  stopped = true;  // a page that is being made waits for no replica any more
   return 0;
 }
 

@@ -21,8 +21,10 @@ struct ExporterOptions {
 };
 
 // Serves http://LISTEN/metrics until `stop` (may be empty) returns true; each
-// request asks every replica. Exit code 2: error; a replica that does not
-// answer is none (its rocksync_up is 0), unless it is asked for `once`.
+// request asks every replica, and waits for it no longer than Prometheus says
+// that it does. Why a replica does not answer is told on `err`. Exit code 2:
+// error; a replica that does not answer is none (its rocksync_up is 0), unless
+// it is asked for `once`.
 int RunExporter(const ExporterOptions& options,
                 const std::function<bool()>& stop, std::ostream& out,
                 std::ostream& err);

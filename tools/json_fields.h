@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "replication/metrics/json.h"
+#include "rocksdb/status.h"
 #include "rocksync/replica_id.h"
 
 namespace rocksync {
@@ -53,10 +55,11 @@ class JsonFields {
     const Json* const value = Find(name);
     return value != nullptr && value->is_string();
   }
+  // As PrintableAscii: a terminal obeys other bytes.
   std::string Text(std::string_view name) const {
     const Json* const value = Find(name);
     return value != nullptr && value->is_string()
-               ? value->template get<std::string>()
+               ? PrintableAscii(value->template get_ref<const std::string&>())
                : std::string();
   }
   // 0: it is none.
@@ -78,6 +81,18 @@ class JsonFields {
   }
   const Json& json_;
 };
+
+// Corruption: `json` is no status of a replica, which tells its id.
+template <typename Json>
+rocksdb::Status CheckIsStatus(const Json& json) {
+  if (!json.is_object()) {
+    return rocksdb::Status::Corruption("the answer is no JSON object");
+  }
+  if (JsonFields(json).Id("replica_id") == 0) {
+    return rocksdb::Status::Corruption("the answer tells no replica id");
+  }
+  return rocksdb::Status::OK();
+}
 
 }  // namespace rocksync
 

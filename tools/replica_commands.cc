@@ -18,8 +18,10 @@ namespace {
 volatile std::sig_atomic_t g_stop = 0;
 
 int Export(const ExporterOptions& options) {
-  std::signal(SIGINT, [](int) { g_stop = 1; });
-  std::signal(SIGTERM, [](int) { g_stop = 1; });
+  if (!options.once) {
+    std::signal(SIGINT, [](int) { g_stop = 1; });
+    std::signal(SIGTERM, [](int) { g_stop = 1; });
+  }
   std::signal(SIGPIPE, SIG_IGN);
   return RunExporter(
       options, [] { return g_stop != 0; }, std::cout, std::cerr);
@@ -203,7 +205,9 @@ Command AddExporter(CLI::App* app) {
                     "not answer is an error");
   AddCredentials(command, &options->credentials);
   options->credentials.peer_timeout_ms = 5000;
-  AddPeerTimeout(command, &options->credentials);
+  AddPeerTimeout(command, &options->credentials,
+                 "give up a replica that is silent for this long, or a little "
+                 "before Prometheus' scrape_timeout if that is earlier");
   return {command, [options] { return Export(*options); },
           &options->credentials};
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "nlohmann/json.hpp"
 #include "tools/json_fields.h"
@@ -132,12 +133,14 @@ TombstoneGcStats Gc(const Fields& fields) {
 
 }  // namespace
 
-std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
+rocksdb::Status StatsFromJson(const std::string& text,
+                              ReplicationStats* result) {
   const nlohmann::json json = ParseJson<nlohmann::json>(text);
+  const rocksdb::Status status = CheckIsStatus(json);
+  if (!status.ok()) return status;
   const Fields fields(json);
   ReplicationStats stats;
   stats.replica_id = fields.Id("replica_id");
-  if (stats.replica_id == 0) return std::nullopt;
   stats.elements = fields.Number("elements");
   stats.paused = fields.Flag("paused");
   stats.certificate_expires_ms = fields.Number("certificate_expires_ms");
@@ -170,7 +173,8 @@ std::optional<ReplicationStats> StatsFromJson(const std::string& text) {
   for (const nlohmann::json& peer : fields.Part("peers")) {
     stats.peers.push_back(Peer(Fields(peer)));
   }
-  return stats;
+  *result = std::move(stats);
+  return status;
 }
 
 }  // namespace rocksync

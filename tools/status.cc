@@ -5,9 +5,11 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nlohmann/json.hpp"
 #include "replication/admin/admin_client.h"
+#include "replication/metrics/json.h"
 #include "replication/transport/certificate.h"
 #include "tools/copy_progress.h"
 #include "tools/counted.h"
@@ -56,7 +58,8 @@ bool IsMoment(std::string_view name, const Json& value) {
 }
 
 std::string Plain(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return PrintableAscii(value.is_string() ? value.get<std::string>()
+                                          : value.dump());
 }
 
 // Lists of others than names have lines of their own, or none. An empty one
@@ -67,21 +70,39 @@ bool IsListOfObjects(std::string_view name, const Json& value) {
   return name == "member_list" || name == "peers" || name == "clones";
 }
 
-// "name  value", one a line; objects as "name.field".
-void PrintFields(const std::string& prefix, const Json& object, uint64_t now_ms,
-                 std::ostream& out) {
+struct Line {
+  std::string name;
+  std::string value;
+};
+
+// Objects as "name.field".
+void AddFields(const std::string& prefix, const Json& object, uint64_t now_ms,
+               std::vector<Line>* lines) {
   for (const auto& [name, value] : object.items()) {
     if (value.is_object()) {
-      PrintFields(prefix + name + ".", value, now_ms, out);
+      AddFields(prefix + name + ".", value, now_ms, lines);
     } else if (!IsListOfObjects(name, value)) {
-      const std::string label = prefix + name;
-      out << label
-          << std::string(label.size() < 24 ? 24 - label.size() : 1, ' ')
-          << (IsMoment(name, value) ? Moment(value.get<uint64_t>(), now_ms)
-              : value.is_array()    ? value.dump()
-                                    : Plain(value))
-          << "\n";
+      lines->push_back({PrintableAscii(prefix + name),
+                        IsMoment(name, value)
+                            ? Moment(value.get<uint64_t>(), now_ms)
+                            : Plain(value)});
     }
+  }
+}
+
+// "name  value", one a line. A replica of another version, or a hostile one,
+// may have names of any length.
+void PrintFields(const Json& object, uint64_t now_ms, std::ostream& out) {
+  constexpr size_t kMaxNameColumn = 40;
+  std::vector<Line> lines;
+  AddFields("", object, now_ms, &lines);
+  size_t column = 0;
+  for (const Line& line : lines) {
+    column = std::max(column, std::min(line.name.size(), kMaxNameColumn));
+  }
+  for (const auto& [name, value] : lines) {
+    out << name << std::string(column - std::min(name.size(), column) + 1, ' ')
+        << value << "\n";
   }
 }
 
@@ -133,18 +154,17 @@ void PrintClones(const StatusFields& status, std::ostream& out) {
 rocksdb::Status PrintStatus(const std::string& text, bool as_json,
                             std::ostream& out) {
   const Json json = ParseJson<Json>(text);
-  if (!json.is_object()) {
-    return rocksdb::Status::Corruption("the answer is no JSON object");
-  }
+  const rocksdb::Status status = CheckIsStatus(json);
+  if (!status.ok()) return status;
   if (as_json) {
     out << text << "\n";
     return rocksdb::Status::OK();
   }
   const StatusFields fields(json);
-  PrintFields("", json, fields.Number("wall_clock_ms"), out);
+  PrintFields(json, fields.Number("wall_clock_ms"), out);
   PrintPeers(fields, out);
   PrintClones(fields, out);
-  return rocksdb::Status::OK();
+  return status;
 }
 
 int RunStatus(const StatusToolOptions& options, std::ostream& out,

@@ -18,8 +18,9 @@ struct StatusToolOptions {
 };
 
 // A table of the fields, then one of the peers; or `text` itself. `text` is
-// what a replica answered, and may be anything; Corruption: no JSON object, or
-// one that is nested deeply.
+// what a replica answered, and may be anything; in the tables it is printable.
+// Corruption: no JSON object, one that is nested deeply, or one without a
+// replica id.
 rocksdb::Status PrintStatus(const std::string& text, bool as_json,
                             std::ostream& out);
 

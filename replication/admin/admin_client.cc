@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "replication/base/status.h"
+#include "replication/metrics/json.h"
 #include "replication/peering/admission.h"
 #include "replication/peering/session_runner.h"
 #include "replication/session/messages.h"
@@ -14,22 +15,24 @@ constexpr int kBusyTries = 100;
 
 bool NeverCancelled() { return false; }
 
-// The replica's own status, which it sends as Status::ToString has it.
+// The replica's own status, which it sends as Status::ToString has it; it may
+// send anything, and a terminal is told what is printable.
 rocksdb::Status Refused(const Reply& reply) {
   using rocksdb::Slice;
   using rocksdb::Status;
   constexpr char kWho[] = "the replica says";
+  const std::string text = PrintableAscii(reply.text);
   constexpr Status (*kKinds[])(const Slice&, const Slice&) = {
       Status::InvalidArgument, Status::IOError,   Status::Busy,
       Status::TryAgain,        Status::TimedOut,  Status::Incomplete,
       Status::NotSupported,    Status::Corruption};
   for (const auto kind : kKinds) {
     const std::string name = kind("", "").ToString();
-    if (reply.text.starts_with(name)) {
-      return kind(kWho, reply.text.substr(name.size()));
+    if (text.starts_with(name)) {
+      return kind(kWho, text.substr(name.size()));
     }
   }
-  return Status::Aborted(kWho, reply.text);
+  return Status::Aborted(kWho, text);
 }
 
 }  // namespace
@@ -39,9 +42,13 @@ rocksdb::Status AdminClient::Open(const AdminTarget& target,
                                   std::unique_ptr<AdminClient>* admin_client) {
   std::unique_ptr<AdminClient> opened(new AdminClient);
   opened->target_ = target;
+  std::unique_ptr<Connection> connection;
   rocksdb::Status s = target.transport->Connect(
-      target.address, target.timeout, NeverCancelled, &opened->connection_);
-  if (s.ok()) s = opened->Ask(request);
+      target.address, target.timeout,
+      [&target] { return target.connections->closed(); }, &connection);
+  if (!s.ok()) return s;
+  opened->connection_.emplace(target.connections.get(), std::move(connection));
+  s = opened->Ask(request);
   if (s.ok()) *admin_client = std::move(opened);
   return s;
 }
@@ -53,14 +60,15 @@ rocksdb::Status AdminClient::Ask(const Request& request) {
                    .secret = target_.secret,
                    .shown_id = target_.transport->replica_id(),
                    .timeout = std::min(kProveTimeout, target_.timeout)},
-                  connection_.get(), &admission);
+                  connection_->get(), &admission);
   if (!s.ok()) return s;
   seed_.dialer_nonce = admission.dialer_nonce;
   seed_.listener_nonce = admission.listener_nonce;
-  connection_->SetFrameLimit(kMaxFrameBytes);  // for the answer
-  return connection_->Send(RequestMessage(target_.secret, admission.auth_hello,
-                                          admission.challenge, request),
-                           target_.timeout);
+  (*connection_)->SetFrameLimit(kMaxFrameBytes);  // for the answer
+  return (*connection_)
+      ->Send(RequestMessage(target_.secret, admission.auth_hello,
+                            admission.challenge, request),
+             target_.timeout);
 }
 
 rocksdb::Status AdminClient::Answer(
@@ -68,7 +76,7 @@ rocksdb::Status AdminClient::Answer(
     const std::function<void(const std::string&)>& line, std::string* last) {
   for (;;) {
     std::string message;
-    rocksdb::Status s = connection_->Receive(&message, patience);
+    rocksdb::Status s = (*connection_)->Receive(&message, patience);
     Reply reply;
     if (s.ok()) s = ToRocksDb(ReadReply(message, &reply));
     if (!s.ok()) return s;
@@ -104,7 +112,7 @@ rocksdb::Status AdminClient::Compare(StorageView* mine, const VerifyTask& task,
                                       {.io_timeout = target_.timeout,
                                        .cancelled = NeverCancelled,
                                        .bytes = &unlimited},
-                                      &seed_, connection_.get());
+                                      &seed_, connection_->get());
     *report = std::move(end.report);
     if (!end.status.ok() || !report->busy) return end.status;
   }

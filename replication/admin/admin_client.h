@@ -7,9 +7,11 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "replication/admin/admin_messages.h"
+#include "replication/peering/open_connections.h"
 #include "replication/session/session.h"
 #include "replication/session/storage_view.h"
 #include "rocksdb/status.h"
@@ -25,6 +27,9 @@ struct AdminTarget {
   ClusterSecret secret{};
   std::chrono::milliseconds timeout{30'000};  // for each message but the first
                                               // of an answer
+  // Closing them ends whatever waits for a replica, from any thread.
+  std::shared_ptr<OpenConnections> connections =
+      std::make_shared<OpenConnections>();
 };
 
 // Not thread-safe.
@@ -37,7 +42,8 @@ class AdminClient {
   // The answer, line by line, at most `patience` apart. Without `line` it has
   // one, and more are Corruption.
   // OK: `*last` is the text of the last one. What the replica says instead of
-  // an answer has the kind of the replica's own status.
+  // an answer has the kind of the replica's own status, and its text is
+  // printable.
   rocksdb::Status Answer(std::chrono::milliseconds patience,
                          const std::function<void(const std::string&)>& line,
                          std::string* last);
@@ -51,7 +57,7 @@ class AdminClient {
   rocksdb::Status Ask(const Request& request);
 
   AdminTarget target_;
-  std::unique_ptr<Connection> connection_;
+  std::optional<ListedConnection> connection_;
   SessionSeed seed_{};
 };
 

@@ -1,5 +1,5 @@
-// All connections of a replicator, so that stopping can close them under the
-// threads that wait on them.
+// All connections of a replicator, or of a tool, so that stopping can close
+// them under the threads that wait on them.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_OPEN_CONNECTIONS_H_
 #define ROCKSYNC_REPLICATION_PEERING_OPEN_CONNECTIONS_H_
@@ -40,11 +40,15 @@ class OpenConnections {
     closed_ = true;
     for (Connection* connection : listed_) connection->Close();
   }
+  bool closed() const {
+    const std::lock_guard lock(mutex_);
+    return closed_;
+  }
 
  private:
   friend class ListedConnection;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::set<Connection*> listed_;
   bool closed_ = false;
 };

@@ -2,9 +2,12 @@
 
 import functools
 import os
+import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -42,7 +45,7 @@ class ExporterTest(unittest.TestCase):
 
     def test_versions_are_those_that_the_programs_name(self):
         said = subprocess.run([ROCKSYNC, "--version"], capture_output=True, text=True, timeout=60).stdout.split()
-        expected = f'version="{said[1]}",rocksdb_version="{said[3]}",protocol="'
+        expected = f'version="{said[1]}",rocksdb_version="{said[3]}",protocol="{said[5]}"'
         builds = [line for line in self.run_once(self.cluster.replicas[0].address).stdout.splitlines()
                   if line.startswith("rocksync_build_info{")]
         self.assertEqual(len(builds), 1)
@@ -82,6 +85,84 @@ class ExporterTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn(f"cannot listen on {taken}", done.stderr)
         self.assertEqual(exporter.stop(), 0)
+
+    def start_exporter(self, name, *arguments, cluster=None):
+        """The process and its page."""
+        exporter = Process(os.path.join(self.cluster.directory, name + ".log"), ROCKSYNC, "exporter", *arguments,
+                           "--listen", "127.0.0.1:0", "--certificates", (cluster or self.cluster).certificates)
+        self.addCleanup(exporter.kill)
+        return exporter, wait_for("a port", lambda: exporter.said(r"(http://\S+/metrics)"))
+
+    def silent_replica(self):
+        """A listener that says nothing."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        return listener, f"127.0.0.1:{listener.getsockname()[1]}"
+
+    def test_ends_while_a_replica_is_silent(self):
+        listener, silent = self.silent_replica()
+        exporter, url = self.start_exporter("ending", silent, "--peer-timeout-ms", "600000")
+        host, port = url.split("/")[2].split(":")
+        with socket.create_connection((host, int(port))) as asking:
+            asking.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            asked, _ = listener.accept()
+            self.assertEqual(exporter.stop(), 0)
+            asked.close()
+
+    def test_a_silent_replica_takes_no_longer_than_prometheus_waits(self):
+        _, silent = self.silent_replica()
+        target = self.cluster.replicas[0].address
+        _, url = self.start_exporter("scraped", target, silent, "--peer-timeout-ms", "600000")
+        pages = []
+
+        def scrape():
+            start = time.monotonic()
+            body = get(url, {"X-Prometheus-Scrape-Timeout-Seconds": "5"})[1].decode().splitlines()
+            pages.append((time.monotonic() - start, body))
+
+        # The second comes during the questions for the first, for whom there is no time to ask anew.
+        scrapes = [threading.Thread(target=scrape) for _ in range(2)]
+        for thread in scrapes:
+            thread.start()
+            time.sleep(0.5)
+        for thread in scrapes:
+            thread.join()
+        self.assertEqual(len(pages), 2)
+        for seconds, lines in pages:
+            self.assertLess(seconds, 5)
+            self.assertIn(f'rocksync_up{{target="{silent}"}} 0', lines)
+            self.assertIn(f'rocksync_up{{target="{target}"}} 1', lines)
+        for nonsense in ("", "-1", "nan", "0", "x", "1e300"):
+            exporter, url = self.start_exporter("nonsense", target)
+            self.assertIn(b"} 1", get(url, {"X-Prometheus-Scrape-Timeout-Seconds": nonsense})[1])
+            exporter.kill()
+
+    def test_says_why_a_replica_does_not_answer_once_per_change(self):
+        cluster = Cluster(STORE, 1)
+        self.addCleanup(cluster.close)
+        replica, = cluster.replicas
+        exporter, url = self.start_exporter("logging", "127.0.0.1:1", replica.address, cluster=cluster)
+
+        def lines():
+            get(url, {"X-Prometheus-Scrape-Timeout-Seconds": "1"})
+            with open(exporter.log, encoding="utf-8") as log:
+                return log.read().splitlines()[1:]
+
+        self.assertEqual(len(lines()), 1)
+        replica.process.send_signal(signal.SIGSTOP)
+        lines()
+        self.assertEqual(len(lines()), 2)
+        replica.process.send_signal(signal.SIGCONT)
+        lines()
+        refused, silent, again = lines()
+        self.assertIn("rocksync exporter: 127.0.0.1:1 does not answer: IO error: ", refused)
+        self.assertIn(f"rocksync exporter: {replica.address} does not answer: ", silent)
+        self.assertEqual(f"rocksync exporter: {replica.address} answers again", again)
+
+    def test_tells_when_its_own_certificate_expires(self):
+        line, = [line for line in self.run_once(self.cluster.replicas[0].address).stdout.splitlines()
+                 if line.startswith("rocksync_exporter_certificate_expiry_timestamp_seconds")]
+        self.assertGreater(float(line.split()[-1]), time.time())
 
     def test_one_address_given_twice_is_one(self):
         target = self.cluster.replicas[0].address

@@ -117,20 +117,20 @@ TEST(StatsJsonTest, NoFieldIsLost) {
   was.gc.identity_conflict = 0xa1;
   was.gc.sweeping = true;
   was.peers[0].last.finished = true;
-  const std::optional<ReplicationStats> back = StatsFromJson(StatsJson(was));
-  ASSERT_TRUE(back.has_value());
-  ExpectSame(*back, was);
+  ReplicationStats back;
+  ASSERT_TRUE(StatsFromJson(StatsJson(was), &back).ok());
+  ExpectSame(back, was);
 }
 
 TEST(StatsJsonTest, ComesBackAsItWas) {
   const std::string json = StatsJson(Stats());
   EXPECT_EQ(json.find('\n'), std::string::npos);
-  const std::optional<ReplicationStats> back = StatsFromJson(json);
-  ASSERT_TRUE(back.has_value());
-  EXPECT_EQ(StatsJson(*back), json);
-  EXPECT_EQ(PrometheusText({*back}), PrometheusText({Stats()}));
-  EXPECT_EQ(back->peers[0].last.bytes_total, 407U);
-  EXPECT_EQ(back->gc.members[1].since_epoch, 2U);
+  ReplicationStats back;
+  ASSERT_TRUE(StatsFromJson(json, &back).ok());
+  EXPECT_EQ(StatsJson(back), json);
+  EXPECT_EQ(PrometheusText({back}), PrometheusText({Stats()}));
+  EXPECT_EQ(back.peers[0].last.bytes_total, 407U);
+  EXPECT_EQ(back.gc.members[1].since_epoch, 2U);
 }
 
 TEST(StatsJsonTest, IsJson) {
@@ -145,21 +145,27 @@ TEST(StatsJsonTest, IsJson) {
 
 // A replica may be of another version, or hostile.
 TEST(StatsFromJsonTest, WhateverComesItEnds) {
-  EXPECT_FALSE(StatsFromJson("").has_value());
-  EXPECT_FALSE(StatsFromJson("[]").has_value());
-  EXPECT_FALSE(StatsFromJson("{}").has_value());
-  EXPECT_FALSE(StatsFromJson("{\"replica_id\":17}").has_value());
-  EXPECT_FALSE(StatsFromJson("{\"replica_id\":\"1\"}").has_value());
-  const auto stats = StatsFromJson(
+  ReplicationStats stats;
+  for (const char* text : {"", "[]", "no JSON"}) {
+    EXPECT_EQ(StatsFromJson(text, &stats).ToString(),
+              "Corruption: the answer is no JSON object");
+  }
+  for (const char* text :
+       {"{}", "{\"replica_id\":17}", "{\"replica_id\":\"1\"}"}) {
+    EXPECT_EQ(StatsFromJson(text, &stats).ToString(),
+              "Corruption: the answer tells no replica id");
+  }
+  const auto status = StatsFromJson(
       "{\"replica_id\":\"00000000000000a1\",\"elements\":-1,"
       "\"sessions\":\"many\",\"paused\":3,\"scrub\":[1],\"tombstone_gc\":"
-      "{\"member_list\":[1,{}]},\"peers\":[null,{\"address\":7}]}");
-  ASSERT_TRUE(stats.has_value());
-  EXPECT_EQ(stats->elements, 0U);
-  EXPECT_EQ(stats->sessions, 0U);
-  EXPECT_FALSE(stats->paused);
-  EXPECT_EQ(stats->peers.size(), 2U);
-  Parse(PrometheusText({*stats}));
+      "{\"member_list\":[1,{}]},\"peers\":[null,{\"address\":7}]}",
+      &stats);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(stats.elements, 0U);
+  EXPECT_EQ(stats.sessions, 0U);
+  EXPECT_FALSE(stats.paused);
+  EXPECT_EQ(stats.peers.size(), 2U);
+  Parse(PrometheusText({stats}));
 }
 
 }  // namespace
