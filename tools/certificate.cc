@@ -13,6 +13,7 @@
 #include "replication/transport/identity.h"
 #include "rocksdb/env.h"
 #include "rocksync/replica_id.h"
+#include "tools/credentials.h"
 
 namespace rocksync {
 namespace {
@@ -60,8 +61,9 @@ Status CheckNoLoneKey(const std::string& key, const std::string& certificate) {
   if (!there.ok()) return there.IsNotFound() ? Status::OK() : there;
   return Status::InvalidArgument(
       key + " is there already, without " + certificate,
-      "a run that was interrupted leaves this; move it away, and try again, "
-      "which makes a new key");
+      "put the certificate beside it, if there is one of this key; or, if not, "
+      "as after a run that was interrupted, move it away, and try again, which "
+      "makes a new key");
 }
 
 Status CheckOptions(const CertificateOptions& options) {
@@ -285,7 +287,9 @@ int RunCertificate(const CertificateOptions& options, std::ostream& out,
     err << "rocksync certificate: " << status.ToString() << "\n";
     return 2;
   }
+  WarnIfOpenToAll(options.ca_key_file, err);
   if (!options.stem.empty()) {
+    WarnIfOpenToAll(KeyFile(options), err);
     out << options.stem << ".pem and " << options.stem << ".key: id "
         << ReplicaIdHex(id) << "\n";
   }
@@ -293,7 +297,7 @@ int RunCertificate(const CertificateOptions& options, std::ostream& out,
     err << "rocksync certificate: warning: " << options.stem
         << ".pem ends with its CA " << options.ca_file << ", on " << ends
         << "; replace the CA of all replicas before: \"Another CA\" in "
-           "docs/operating.md\n";
+           "operating.md\n";
   }
   return 0;
 }

@@ -61,11 +61,14 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
 void WarnOfOpenFiles(const Credentials& credentials, std::ostream& err) {
   for (const std::string& file :
        {credentials.tls.private_key_file, credentials.secret_file}) {
-    if (IsOpenToAll(file)) {
-      err << "rocksync: warning: every user of this machine may read " << file
-          << "; chmod o= " << file << "\n";
-    }
+    WarnIfOpenToAll(file, err);
   }
+}
+
+void WarnIfOpenToAll(const std::string& file, std::ostream& err) {
+  if (!IsOpenToAll(file)) return;
+  err << "rocksync: warning: every user of this machine may read " << file
+      << "; chmod o= " << file << "\n";
 }
 
 rocksdb::Status CheckAddress(const std::string& where, bool or_directory) {

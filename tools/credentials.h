@@ -32,6 +32,8 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
 // Says on `err` which of its private files (the key and the secret) every user
 // of this machine may read.
 void WarnOfOpenFiles(const Credentials& credentials, std::ostream& err);
+// The same of one file.
+void WarnIfOpenToAll(const std::string& file, std::ostream& err);
 
 // InvalidArgument: `where` is no host:port. `or_directory`: the command would
 // have taken a directory, too.

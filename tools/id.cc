@@ -110,10 +110,21 @@ Status CheckIsADatabases(rocksdb::Env* env, const std::string& directory) {
   return status;
 }
 
+Status CheckIsNoFile(rocksdb::Env* env, const std::string& directory) {
+  bool is_directory = false;
+  if (!env->FileExists(directory).ok() ||
+      !env->IsDirectory(directory, &is_directory).ok() || is_directory) {
+    return Status::OK();
+  }
+  return Status::InvalidArgument("rocksync: " + directory + " is a file",
+                                 "give the directory of a database");
+}
+
 // Of a replica to come.
 Status IntendedId(const IdOptions& options, uint64_t* id) {
   rocksdb::Env* const env = rocksdb::Env::Default();
-  Status status = ReadIntendedId(env, options.directory, id);
+  Status status = CheckIsNoFile(env, options.directory);
+  if (status.ok()) status = ReadIntendedId(env, options.directory, id);
   if (!options.make || !status.IsNotFound()) return status;
   status = CheckNoSwitchIsLeft(env, options.directory);
   if (status.ok()) status = CheckIsADatabases(env, options.directory);
@@ -134,12 +145,6 @@ Status WhyThereIsNone(const IdOptions& options) {
     return ReadReplicaId(directory, options.wal_dirs, &id);
   }
   const bool there = env->FileExists(directory).ok();
-  bool is_directory = false;
-  if (there && env->IsDirectory(directory, &is_directory).ok() &&
-      !is_directory) {
-    return Status::InvalidArgument("rocksync: " + directory + " is a file",
-                                   "give the directory of a database");
-  }
   return Status::NotFound(
       "rocksync: no database is in " + directory +
           (there ? "" : ", which is not there"),
@@ -156,8 +161,9 @@ Status ReadReplicaId(const std::string& directory,
   IdentityRecord identity;
   Status status = CheckHasIndex(
       directory,
-      "it is a plain database, not a replica; it gets an id when it is opened "
-      "as one for the first time");
+      "it is a plain database, not a replica; `rocksync id --make` with this "
+      "directory makes the id that it gets when it is opened as a replica for "
+      "the first time");
   if (status.ok()) status = OfflineDB::Open(directory, wal_dirs, &offline);
   if (status.ok()) status = ReadIdentity(*offline, directory, &identity);
   *id = identity.replica_id;

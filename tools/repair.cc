@@ -26,6 +26,9 @@ constexpr char kAdopt[] =
     "(rocksync-store: --adopt-after-index-loss): it becomes a new replica, "
     "with an id and so a certificate of its own, whose pairs lose to any that "
     "a peer has";
+constexpr char kElsewhere[] =
+    "if its tables are in db_paths or cf_paths, copy them into the directory, "
+    "and repair again";
 
 }  // namespace
 
@@ -54,8 +57,9 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
            "take it, as a file that was ingested\n";
   }
   for (const std::string& family : repaired.without_table) {
-    out << "the column family '" << family
-        << "' had no table, and what of it is in the log was left out"
+    out << "the column family '" << family << "' had no table in "
+        << options.directory << ", and what of it is in the log was left out; "
+        << kElsewhere
         << (family == kIndexFamilyName
                 ? "\n"
                 : "; if it is a replicated one, name it in discard_history_of "
@@ -63,7 +67,8 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
   }
   if (!repaired.missing_table.empty()) {
     out << repaired.missing_table
-        << " is not there, and perhaps others: what they held is left out\n";
+        << " is not there, and perhaps others: what they held is left out; "
+        << kElsewhere << "\n";
   }
   if (!repaired.lost_log.empty()) {
     out << "the log is lost, or a part of it: " << repaired.lost_log

@@ -160,7 +160,7 @@ Command AddRescue(CLI::App* app) {
       ->add_option("--against", options->against,
                    "host:port or directory of the replica to compare with")
       ->required()
-      ->type_name("HOST:PORT");
+      ->type_name("REPLICA");
   command
       ->add_option("--output", options->output, "new directory for the export")
       ->required()

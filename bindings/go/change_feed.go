@@ -34,7 +34,7 @@ type ChangeFeed struct {
 }
 
 // Subscribe begins a feed of what peers change from now on, for which so many
-// bytes of memory are kept, at least 4096: what does not fit is counted and left
+// bytes of memory are kept, at least 4096 (0 is refused, no default): what does not fit is counted and left
 // out.
 func (db *Database) Subscribe(bufferBytes uint64) (*ChangeFeed, error) {
 	feed := &ChangeFeed{guard: newGuard(), reading: make(chan struct{}, 1)}

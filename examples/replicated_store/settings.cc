@@ -36,8 +36,10 @@ std::string IsPage(const std::string& text) {
 }
 
 void AddDatabaseOptions(CLI::App* app, Settings* settings) {
-  app->add_option("--dir", settings->directory,
-                  "Directory of the database; it is made if it does not exist")
+  app->add_option(
+         "--dir", settings->directory,
+         "Directory of the database; with --certificates it is made if it "
+         "does not exist, else `rocksync id --make DIR` makes it")
       ->required()
       ->check(IsNotEmpty)
       ->type_name("DIR");

@@ -48,6 +48,10 @@
    (options.h, replicated_db.h, replicator.h, shared_listener.h,
    tls_transport.h).
 
+   Handles of column families belong to the database, unlike those of
+   rocksdb/c.h: rocksdb_column_family_handle_destroy must NOT be called on
+   them, or rocksync_close ends the process.
+
    Order at the end: release what RocksDB's functions gave (iterators,
    snapshots, pinned slices), rocksdb_close each rocksdb_t, destroy the
    replicator, then rocksync_close. rocksync_close before its time is refused

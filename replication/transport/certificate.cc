@@ -222,8 +222,12 @@ rocksdb::Status OpenPem(const std::string& path, BioPtr* file) {
   return opened;
 }
 
-// Keeps OpenSSL from asking for a passphrase on the terminal.
-int NoPassphrase(char*, int, int, void*) { return -1; }
+// Keeps OpenSSL from asking for a passphrase on the terminal. `asked`: null, or
+// a bool.
+int NoPassphrase(char*, int, int, void* asked) {
+  if (asked != nullptr) *static_cast<bool*>(asked) = true;
+  return -1;
+}
 
 }  // namespace
 
@@ -327,9 +331,18 @@ bool IsPair(const CertificateAndKey& pair) {
 rocksdb::Status ReadPrivateKey(const std::string& path, PkeyPtr* key) {
   BioPtr file;
   if (rocksdb::Status s = OpenPem(path, &file); !s.ok()) return s;
-  key->reset(
-      PEM_read_bio_PrivateKey(file.get(), nullptr, NoPassphrase, nullptr));
+  bool is_encrypted = false;
+  key->reset(PEM_read_bio_PrivateKey(file.get(), nullptr, NoPassphrase,
+                                     &is_encrypted));
   if (*key != nullptr) return rocksdb::Status::OK();
+  if (is_encrypted) {
+    ERR_clear_error();
+    return rocksdb::Status::InvalidArgument(
+        "the private key in " + path + " is encrypted",
+        "decrypt it, into a file that nobody else may read: (umask 077; "
+        "openssl pkey -in " +
+            path + " -out FILE)");
+  }
   return rocksdb::Status::InvalidArgument(
       path + " holds no unencrypted PEM private key", TakeOpenSslError());
 }
@@ -350,7 +363,7 @@ rocksdb::Status CheckCa(const CertificateAndKey& ca, const std::string& file,
     return rocksdb::Status::InvalidArgument(
         "the CA " + file + " has expired",
         "make a new one, and certificates of it: \"Another CA\" in "
-        "docs/operating.md");
+        "operating.md");
   }
   return rocksdb::Status::OK();
 }

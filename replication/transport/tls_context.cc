@@ -24,6 +24,21 @@ bool IsOfCa(X509_STORE_CTX* store) {
          X509_STORE_CTX_get_error_depth(store) > 0;
 }
 
+// It is of a CA that is not the one that was given.
+bool IsOfUnknownCa(X509_STORE_CTX* store) {
+  switch (X509_STORE_CTX_get_error(store)) {
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Which certificate failed verification, and why.
 std::string VerificationText(X509_STORE_CTX* store) {
   std::string text =
@@ -39,6 +54,11 @@ std::string VerificationText(X509_STORE_CTX* store) {
 // What fails of the peer's certificate, which lies on the peer's machine.
 std::string PeerVerificationText(X509_STORE_CTX* store) {
   const std::string text = VerificationText(store);
+  if (IsOfUnknownCa(store)) {
+    return "give the CA that issued it, which is the cluster's, or renew it "
+           "under this one: " +
+           text;
+  }
   return X509_STORE_CTX_get_error(store) == X509_V_ERR_CERT_HAS_EXPIRED &&
                  !IsOfCa(store)
              ? text + "; renew it there, by `rocksync certificate`"
@@ -192,8 +212,7 @@ rocksdb::Status TlsContext::Unfit(X509_STORE_CTX* store) const {
         "the CA in " + ca_file_ + " has expired, and with it certificate " +
             certificate_file_ + " and all others of it: " + why,
         "make a new CA and certificates of it, for all replicas: \"Another "
-        "CA\" "
-        "in docs/operating.md");
+        "CA\" in operating.md");
   }
   if (error == X509_V_ERR_CERT_HAS_EXPIRED) {
     return rocksdb::Status::Expired(
@@ -215,10 +234,12 @@ rocksdb::Status TlsContext::Unfit(X509_STORE_CTX* store) const {
         "issue one with extendedKeyUsage = serverAuth, clientAuth and keyUsage "
         "= digitalSignature, or without them");
   }
-  return rocksdb::Status::InvalidArgument("certificate " + certificate_file_ +
-                                              " is not valid under the CA in " +
-                                              ca_file_,
-                                          why);
+  return rocksdb::Status::InvalidArgument(
+      "certificate " + certificate_file_ + " is not valid under the CA in " +
+          ca_file_,
+      IsOfUnknownCa(store)
+          ? "give the CA that issued it, or a certificate of this one: " + why
+          : why);
 }
 
 void TlsContext::RecordVerification(SSL* ssl, std::string* reason) {

@@ -26,6 +26,7 @@
 #include "replication/store/offline/offline_replica.h"
 #include "replication/store/offline/own_options.h"
 #include "replication/store/open/all_families.h"
+#include "replication/store/open/damaged_files.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/seal.h"
 #include "replication/store/open/shared_paths.h"
@@ -211,7 +212,7 @@ Status CheckReadOnly(
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
   status = OpenPlainForReadOnly(options, name, families, &handles, &db);
-  if (!status.ok()) return status;
+  if (!status.ok()) return NameDamagedFile(status, options.env, name);
   std::unique_ptr<OfflineReplica> replica;
   status = OfflineReplica::Open(db.get(), handles, replication.cluster_name,
                                 replication.cluster_secret, &replica);

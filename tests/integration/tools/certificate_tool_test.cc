@@ -234,6 +234,37 @@ TEST_F(CertificateToolTest, WhatAKilledRunLeftIsNamedOrRemoved) {
   ASSERT_EQ(MakeCa(), 0) << err_.str();
   EXPECT_EQ(Issue("a", ""), 2);
   EXPECT_THAT(err_.str(), HasSubstr("a.key is there already, without"));
+  EXPECT_THAT(err_.str(), HasSubstr("put the certificate beside it"));
+}
+
+TEST_F(CertificateToolTest, AKeyOfTheCaThatAllMayReadIsNamed) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  EXPECT_EQ(err_.str(), "");
+  fs::permissions(root_ / "ca.key", fs::perms::others_read,
+                  fs::perm_options::add);
+  ASSERT_EQ(Issue("a", "00000000000000aa"), 0) << err_.str();
+  EXPECT_THAT(err_.str(), HasSubstr("may read " + (root_ / "ca.key")));
+}
+
+TEST_F(CertificateToolTest, AnEncryptedKeyOfTheCaIsCalledThat) {
+  ASSERT_EQ(MakeCa(), 0) << err_.str();
+  const std::string file = root_ / "ca.key";
+  PkeyPtr key;
+  ASSERT_TRUE(ReadPrivateKey(file, &key).ok());
+  for (const bool traditional : {false, true}) {
+    BioPtr bio(BIO_new_file(file.c_str(), "w"));
+    const auto* const pass = reinterpret_cast<const unsigned char*>("pass");
+    ASSERT_EQ(traditional ? PEM_write_bio_PrivateKey_traditional(
+                                bio.get(), key.get(), EVP_aes_256_cbc(), pass,
+                                4, nullptr, nullptr)
+                          : PEM_write_bio_PrivateKey(bio.get(), key.get(),
+                                                     EVP_aes_256_cbc(), pass, 4,
+                                                     nullptr, nullptr),
+              1);
+    bio.reset();
+    EXPECT_EQ(Issue("a", "00000000000000aa"), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("ca.key is encrypted: decrypt it"));
+  }
 }
 
 TEST_F(CertificateToolTest, OnlyACertificateOfThisCaIsRenewed) {

@@ -74,6 +74,9 @@ TEST_F(IdToolTest, AFileIsNoDirectory) {
   std::ofstream(Path()) << "a certificate, say";
   EXPECT_EQ(PrintId(), 2);
   EXPECT_THAT(err_.str(), HasSubstr(Path() + " is a file"));
+  err_.str("");
+  EXPECT_EQ(MakeId(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr(Path() + " is a file"));
 }
 
 TEST_F(IdToolTest, OtherFilesAreNoDatabase) {

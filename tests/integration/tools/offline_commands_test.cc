@@ -480,6 +480,7 @@ TEST_F(OfflineCommandsTest, APlainDatabaseHasNoId) {
   MakePlain("plain");
   EXPECT_EQ(Id("plain"), 2);
   EXPECT_THAT(err_.str(), HasSubstr("it is a plain database, not a replica"));
+  EXPECT_THAT(err_.str(), HasSubstr("`rocksync id --make`"));
   EXPECT_THAT(err_.str(), Not(HasSubstr("already")));
   EXPECT_EQ(Restamp("plain", Right()), 2);
   EXPECT_THAT(err_.str(), HasSubstr("it is a plain database, not a replica"));

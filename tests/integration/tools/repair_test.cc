@@ -385,6 +385,36 @@ TEST_F(RepairTest, AFamilyWithoutATableIsNamed) {
   EXPECT_EQ(Get("key"), "value");
 }
 
+// Which is said with the remedy, as OPTIONS files do not name them.
+TEST_F(RepairTest, TablesInAnotherDirectoryAreCopiedIntoIt) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  rocksdb::ColumnFamilyOptions elsewhere;
+  elsewhere.cf_paths = {{Dir("tables"), 1 << 30}};
+  rocksdb::ColumnFamilyHandle* other = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily(elsewhere, "other", &other));
+  ASSERT_ROCKS_OK(db_->Put({}, other, "key", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}, other));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(other));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  ASSERT_EQ(Repair(), 1) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr(".sst is not there, and perhaps others"));
+  EXPECT_THAT(out_.str(), HasSubstr("copy them into the directory"));
+  fs::remove_all(Dir("copy"));
+  fs::remove(Manifest());
+  ASSERT_EQ(Repair(), 1) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("the column family 'other' had no table"));
+  EXPECT_THAT(out_.str(), HasSubstr("copy them into the directory"));
+  fs::remove_all(Dir("copy"));
+  for (const auto& file : fs::directory_iterator(Dir("tables"))) {
+    if (file.path().extension() == ".sst") fs::copy(file.path(), Dir());
+  }
+  EXPECT_EQ(Repair(), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("copy holds 2 pairs"));
+}
+
 // What the repair opens the database with is its own affair.
 TEST_F(RepairTest, TheOptionsFileIsTheDatabases) {
   options_.wal_dir = Dir("wal");

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -115,6 +116,20 @@ TEST_F(RestampTest, ThePeersLaterWriteWins) {
   ASSERT_TRUE(IsOk(b_->replicator()->SyncNow(a_->address())));
   EXPECT_EQ(a_->Scan().at("k1"), "later there");
   EXPECT_EQ(b_->Scan().at("k1"), "later there");
+}
+
+TEST_F(RestampTest, ATableThatIsMissingIsNamed) {
+  ASSERT_TRUE(IsOk(a_->db()->Flush({})));
+  a_->Stop();
+  a_->Close();
+  std::string table;
+  for (const auto& file :
+       std::filesystem::directory_iterator(a_->setting().directory)) {
+    if (file.path().extension() == ".sst") table = file.path();
+  }
+  ASSERT_TRUE(std::filesystem::remove(table));
+  EXPECT_EQ(Restamp(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("has lost a table, "));
 }
 
 TEST_F(RestampTest, NothingToDo) {

@@ -69,6 +69,7 @@ TEST_F(TlsIdentity, AnotherClustersReplicaIsToldByBothSides) {
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_TRUE(Mentions(s, other.ca_file()));
   EXPECT_TRUE(Mentions(s, listener_->listen_address()));
+  EXPECT_TRUE(Mentions(s, "give the CA that issued it"));
   // The dialer has hung up; what the listener learns is an alert.
   EXPECT_TRUE(acceptor_.NextRefusal().IsInvalidArgument());
 }
