@@ -40,7 +40,7 @@ Status ReplicatedDB::TakePaths(const std::string& name,
   rocksdb::DBOptions of_tables;
   of_tables.env = db_->GetEnv();
   const std::string directory = AbsolutePath(of_tables.env, db_->GetName());
-  const Status status = CheckNoTableIsThere(of_tables, family, directory);
+  const Status status = CheckPathsAreFree(of_tables, family, directory);
   return status.ok() ? OwnPaths(of_tables, family, directory) : status;
 }
 

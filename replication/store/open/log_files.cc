@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "replication/store/format/path_owner.h"
 #include "rocksdb/file_system.h"
 
 namespace rocksync {
@@ -151,13 +152,22 @@ Status CheckNothingIsThere(Env* env, const std::string& directory) {
         !name.ends_with(".blob")) {
       continue;
     }
+    PathOwner owner;
+    if (!has_marker && ReadOwner(env, directory, &owner).ok()) {
+      return Status::InvalidArgument(
+          "rocksync: " + directory +
+              " is no database: it holds the log or "
+              "tables (" +
+              name + ") of the database in " + owner.database.path,
+          "give the directory of a database, or one for a new one");
+    }
     return Status::Corruption(
         "rocksync: " + directory + " has lost its CURRENT file, and holds " +
             name,
         "restore the file, or write the name of the MANIFEST-* into it, and "
         "a line feed; or run `rocksync repair`; or move the directory away and "
         "start a new, empty replica. If another database has its log or "
-        "tables here, give this one another directory");
+        "tables there, give another directory");
   }
   return status;
 }

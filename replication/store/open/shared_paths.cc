@@ -99,7 +99,9 @@ bool HoldsLogs(Env* env, const std::string& path) {
 
 enum class Ownership { kOwn, kAnothers, kNobodys };
 
-// `*anothers`: that database's directory.
+// `*anothers`: that database's directory. A directory that holds nothing
+// belongs to whom it says as long as that one is there: what it writes there
+// later would be taken for the other one's.
 Status FindOwner(Env* env, const std::string& path,
                  const std::string& directory, Ownership* ownership,
                  std::string* anothers) {
@@ -115,7 +117,9 @@ Status FindOwner(Env* env, const std::string& path,
   if (!status.ok()) return status.IsNotFound() ? Status::OK() : status;
   if (owner.database.Is(NameOf(directory))) {
     *ownership = Ownership::kOwn;
-  } else if (owner.path.Is(NameOf(path))) {
+  } else if (owner.path.Is(NameOf(path)) &&
+             (HoldsTables(env, path) || HoldsLogs(env, path) ||
+              env->FileExists(owner.database.path + "/CURRENT").ok())) {
     *ownership = Ownership::kAnothers;
     *anothers = owner.database.path;
   }  // else it is a copy of the directory with all that is in it
@@ -123,11 +127,17 @@ Status FindOwner(Env* env, const std::string& path,
 }
 
 Status IsAnothers(const std::string& directory, const NamedPath& named,
-                  const char* files, const std::string& anothers) {
+                  const std::string& anothers) {
+  if (anothers == named.path) {
+    return Status::InvalidArgument("rocksync: " + std::string(named.option) +
+                                       " of " + directory + ", " + named.path +
+                                       ", is the directory of another database",
+                                   "give each database its own");
+  }
   return Status::InvalidArgument(
       "rocksync: " + std::string(named.option) + " of " + directory + ", " +
-          named.path + ", holds " + files + " of the database in " + anothers +
-          ", which this one would use up and delete",
+          named.path + ", belongs to the database in " + anothers +
+          ", whose files there this one would use up and delete",
       "give each database its own; or, if " + anothers +
           " is not used any more and these files belong to " + directory +
           ", remove " + named.path + "/" + kOwnerFileName);
@@ -210,23 +220,30 @@ Status CheckTablesOfNobody(const DBOptions& options,
 
 }  // namespace
 
-Status CheckNoTableIsThere(const DBOptions& options,
-                           const std::vector<ColumnFamilyDescriptor>& families,
-                           const std::string& directory) {
-  for (const NamedPath& named :
-       TablePathsOutside(options, families, directory)) {
-    if (!HoldsTables(options.env, named.path)) continue;
+Status CheckPathsAreFree(const DBOptions& options,
+                         const std::vector<ColumnFamilyDescriptor>& families,
+                         const std::string& directory) {
+  Env* const env = options.env;
+  for (const NamedPath& named : PathsOutside(options, families, directory)) {
     Ownership ownership;
     std::string anothers;
     const Status status =
-        FindOwner(options.env, named.path, directory, &ownership, &anothers);
+        FindOwner(env, named.path, directory, &ownership, &anothers);
     if (!status.ok()) return status;
-    if (ownership == Ownership::kOwn) continue;
+    if (ownership == Ownership::kAnothers) {
+      return IsAnothers(directory, named, anothers);
+    }
+    if (ownership == Ownership::kOwn ||
+        (!HoldsTables(env, named.path) && !HoldsLogs(env, named.path))) {
+      continue;
+    }
     return Status::InvalidArgument(
         "rocksync: " + directory + " is to be made with " + named.option +
-            ", " + named.path + ", which holds tables of another database",
-        "give each database its own; or, if that database is gone, remove its "
-        "tables");
+            ", " + named.path +
+            ", which holds a log or tables of another "
+            "database",
+        "give each database its own; or, if that database is gone, remove "
+        "them");
   }
   return Status::OK();
 }
@@ -241,9 +258,8 @@ Status CheckPathsAreOwn(const DBOptions& options,
   for (const NamedPath& named : LogPathOutside(options, directory)) {
     Status status =
         FindOwner(env, named.path, directory, &ownership, &anothers);
-    if (status.ok() && ownership == Ownership::kAnothers &&
-        HoldsLogs(env, named.path)) {
-      status = IsAnothers(directory, named, "the log", anothers);
+    if (status.ok() && ownership == Ownership::kAnothers) {
+      status = IsAnothers(directory, named, anothers);
     } else if (status.ok() && ownership == Ownership::kNobodys && plain) {
       status = CheckPlainLog(env, name, directory, named);
     }
@@ -252,14 +268,15 @@ Status CheckPathsAreOwn(const DBOptions& options,
   std::vector<NamedPath> nobodys;
   for (const NamedPath& named :
        TablePathsOutside(options, families, directory)) {
-    if (!HoldsTables(env, named.path)) continue;
     const Status status =
         FindOwner(env, named.path, directory, &ownership, &anothers);
     if (!status.ok()) return status;
     if (ownership == Ownership::kAnothers) {
-      return IsAnothers(directory, named, "tables", anothers);
+      return IsAnothers(directory, named, anothers);
     }
-    if (ownership == Ownership::kNobodys) nobodys.push_back(named);
+    if (ownership == Ownership::kNobodys && HoldsTables(env, named.path)) {
+      nobodys.push_back(named);
+    }
   }
   return CheckTablesOfNobody(options, families, name, directory, nobodys);
 }

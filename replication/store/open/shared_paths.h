@@ -19,17 +19,18 @@ namespace rocksync {
 // `directory`, in all of these: the database's, absolute. If it is empty, as
 // the Env does not know, nothing is looked at.
 
-// Of a database, or of families, that are to be made: InvalidArgument if there
-// are tables in their paths. (Of a log see CheckNoLogIsThere.) What
-// `directory` owns is its own.
-rocksdb::Status CheckNoTableIsThere(
+// Of a database, or of families, that are to be made: InvalidArgument if their
+// paths belong to another database, or hold a log or tables that are nobody's.
+// What `directory` owns is its own.
+rocksdb::Status CheckPathsAreFree(
     const rocksdb::DBOptions& options,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
     const std::string& directory);
 
 // Of a database that is there, and is called `name`: InvalidArgument if the
-// options name paths with a log or with tables of another one. `plain`: it has
-// no index. May open the database for reading only, and reads the log then.
+// options name paths that belong to another one, or hold its log or tables.
+// `plain`: it has no index. May open the database for reading only, and reads
+// the log then.
 rocksdb::Status CheckPathsAreOwn(
     const rocksdb::DBOptions& options,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,

@@ -151,7 +151,7 @@ Status LookAround(const rocksdb::DBOptions& options,
       status = CheckNoLogIsThere(env, name, around->wal_dir);
     }
     if (status.ok()) {
-      status = CheckNoTableIsThere(options, families, around->directory);
+      status = CheckPathsAreFree(options, families, around->directory);
     }
     if (!status.ok()) return status;
     // RocksDB would leave a LOCK and a LOG there.

@@ -255,6 +255,33 @@ TEST_F(SharedPathsTest, AReplicaDoesNotTakeAnothersFiles) {
   EXPECT_EQ(Get("key"), "value");
 }
 
+// What its owner will write there would be taken for the other one's.
+TEST_F(SharedPathsTest, AnEmptyDirectoryBelongsToItsOwner) {
+  options_.db_paths = {{Dir("tables"), 1 << 30}};
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_EQ(Files("tables", ".sst"), 0);
+  options_.wal_dir.clear();
+  ExpectRefused("new", "tables");
+  // Nor one of the other kind, nor the database's own.
+  for (const char* path : {"wal", "db"}) {
+    options_.db_paths = {{Dir(path), 1 << 30}};
+    ExpectRefused("new", path);
+  }
+  options_.db_paths.clear();
+  options_.wal_dir = Dir("tables");
+  ExpectRefused("new", "tables");
+  // Once the owner is gone, it is free.
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::remove_all(Dir());
+  for (const auto& file : fs::directory_iterator(Dir("tables"))) {
+    if (file.path().extension() == ".sst") fs::remove(file);
+  }
+  ASSERT_ROCKS_OK(Open("new"));
+}
+
 TEST_F(SharedPathsTest, ANewFamilyDoesNotTakeAnothersTables) {
   options_.db_paths = {{Dir("tables"), 1 << 30}};
   ASSERT_ROCKS_OK(Open());

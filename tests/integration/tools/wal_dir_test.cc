@@ -371,7 +371,9 @@ TEST_F(WalDirTest, IdReadsAndWritesNothing) {
   EXPECT_EQ(contents(), before);
 
   EXPECT_EQ(RunId({Path("log")}, out, err), 2);
-  EXPECT_THAT(err.str(), HasSubstr("is not a RocksDB database"));
+  EXPECT_THAT(err.str(),
+              HasSubstr("is no database: it holds the log or tables ("));
+  EXPECT_THAT(err.str(), HasSubstr("of the database in " + Path("db")));
 }
 
 }  // namespace
