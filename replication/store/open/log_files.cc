@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "replication/base/directories.h"
 #include "replication/store/format/path_owner.h"
 #include "rocksdb/file_system.h"
 
@@ -145,21 +146,25 @@ Status CheckNothingIsThere(Env* env, const std::string& directory) {
   constexpr std::string_view kFirstManifest = "MANIFEST-000001";
   const bool has_marker =
       std::find(names.begin(), names.end(), kMarkerFileName) != names.end();
+  PathOwner owner;
+  if (!has_marker && ReadOwner(env, directory, &owner).ok() &&
+      owner.path.Is(NameOf(AbsolutePath(env, directory))) &&
+      env->FileExists(owner.database.path + "/CURRENT").ok()) {
+    return Status::InvalidArgument(
+        "rocksync: " + directory +
+            " is no database: it is for the log or the tables of the database "
+            "in " +
+            owner.database.path,
+        "give the directory of a database, or one for a new one; or, if that "
+        "one does not use it any more, remove " +
+            directory + "/" + kOwnerFileName);
+  }
   for (const std::string& name : names) {
     const bool is_manifest =
         name.starts_with("MANIFEST-") && (has_marker || name != kFirstManifest);
     if (!is_manifest && !IsLog(name) && !name.ends_with(".sst") &&
         !name.ends_with(".blob")) {
       continue;
-    }
-    PathOwner owner;
-    if (!has_marker && ReadOwner(env, directory, &owner).ok()) {
-      return Status::InvalidArgument(
-          "rocksync: " + directory +
-              " is no database: it holds the log or "
-              "tables (" +
-              name + ") of the database in " + owner.database.path,
-          "give the directory of a database, or one for a new one");
     }
     return Status::Corruption(
         "rocksync: " + directory + " has lost its CURRENT file, and holds " +

@@ -42,8 +42,8 @@ rocksdb::Status CheckLogIsThere(rocksdb::Env* env, const Marker& marker,
 
 // Corruption: there is no CURRENT, but tables, a log or a MANIFEST. RocksDB
 // would begin an empty database, and delete them. A MANIFEST-000001 alone is
-// what a creation leaves that was interrupted. InvalidArgument: they are
-// another database's, by the file ROCKSYNC.owner.
+// what a creation leaves that was interrupted. InvalidArgument: the
+// directory is one of another database's paths, by the file ROCKSYNC.owner.
 rocksdb::Status CheckNothingIsThere(rocksdb::Env* env,
                                     const std::string& directory);
 

@@ -138,9 +138,8 @@ Status IsAnothers(const std::string& directory, const NamedPath& named,
       "rocksync: " + std::string(named.option) + " of " + directory + ", " +
           named.path + ", belongs to the database in " + anothers +
           ", whose files there this one would use up and delete",
-      "give each database its own; or, if " + anothers +
-          " is not used any more and these files belong to " + directory +
-          ", remove " + named.path + "/" + kOwnerFileName);
+      "give each database its own; or, if that one does not use " + named.path +
+          " any more, remove " + named.path + "/" + kOwnerFileName);
 }
 
 // Where its OPTIONS file says that the log is; empty: there is no such file.

@@ -272,6 +272,10 @@ TEST_F(SharedPathsTest, AnEmptyDirectoryBelongsToItsOwner) {
   options_.db_paths.clear();
   options_.wal_dir = Dir("tables");
   ExpectRefused("new", "tables");
+  // Nor is it for a database.
+  options_.wal_dir.clear();
+  ExpectRefused("tables", "db");
+  options_.wal_dir = Dir("tables");
   // Once the owner is gone, it is free.
   ASSERT_ROCKS_OK(db_->Close());
   db_.reset();

@@ -372,7 +372,7 @@ TEST_F(WalDirTest, IdReadsAndWritesNothing) {
 
   EXPECT_EQ(RunId({Path("log")}, out, err), 2);
   EXPECT_THAT(err.str(),
-              HasSubstr("is no database: it holds the log or tables ("));
+              HasSubstr("is no database: it is for the log or the tables"));
   EXPECT_THAT(err.str(), HasSubstr("of the database in " + Path("db")));
 }
 
