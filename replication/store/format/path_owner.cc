@@ -4,9 +4,11 @@
 
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <system_error>
 
 #include "replication/base/durable_file.h"
+#include "rocksync/replica_id.h"
 
 namespace rocksync {
 namespace {
@@ -32,13 +34,19 @@ bool DirectoryName::Is(const DirectoryName& other) const {
 }
 
 DirectoryName NameOf(const std::string& path) {
+  std::error_code unknown;
+  const auto resolved = std::filesystem::weakly_canonical(path, unknown);
+  DirectoryName name = {.path = unknown ? path : resolved.string()};
   struct stat found = {};
-  if (::stat(path.c_str(), &found) != 0) return {.path = path};
-  return {.path = path, .device = found.st_dev, .inode = found.st_ino};
+  if (::stat(path.c_str(), &found) == 0) {
+    name.device = found.st_dev;
+    name.inode = found.st_ino;
+  }
+  return name;
 }
 
 std::string Encode(const PathOwner& owner) {
-  std::string text(kVersion);
+  std::string text = std::string(kVersion) + ReplicaIdHex(owner.token) + " ";
   for (const uint64_t number :
        {owner.database.device, owner.database.inode, owner.path.device,
         owner.path.inode, uint64_t{owner.database.path.size()}}) {
@@ -51,6 +59,12 @@ std::string Encode(const PathOwner& owner) {
 bool Decode(std::string_view bytes, PathOwner* owner) {
   if (!bytes.starts_with(kVersion)) return false;
   bytes.remove_prefix(kVersion.size());
+  constexpr size_t kTokenDigits = 16;
+  if (bytes.size() <= kTokenDigits || bytes[kTokenDigits] != ' ') return false;
+  const auto token = ParseReplicaId(std::string(bytes.substr(0, kTokenDigits)));
+  if (!token.has_value()) return false;
+  owner->token = *token;
+  bytes.remove_prefix(kTokenDigits + 1);
   std::array<uint64_t, 6> numbers = {};
   for (size_t i = 0; i < numbers.size(); ++i) {
     const char* const end = bytes.data() + bytes.size();
@@ -67,20 +81,27 @@ bool Decode(std::string_view bytes, PathOwner* owner) {
          TakeLine(&bytes, numbers[5], &owner->path.path) && bytes.empty();
 }
 
-Status ReadOwner(Env* env, const std::string& path, PathOwner* owner) {
-  const std::string file = path + "/" + kOwnerFileName;
+Status ReadOwner(Env* env, const std::string& path, const char* name,
+                 PathOwner* owner) {
+  const std::string file = path + "/" + name;
   Status status = env->FileExists(file);
   if (!status.ok()) return status;
   std::string bytes;
   status = rocksdb::ReadFileToString(env, file, &bytes);
   if (!status.ok() || Decode(bytes, owner)) return status;
   return Status::Corruption(
-      "rocksync: " + file + ", which says whose files are there, is damaged",
-      "if they are those of the database that is being opened, remove it");
+      "rocksync: " + file +
+          ", which says whose files outside of a database's directory are, is "
+          "damaged",
+      "if this database uses them, remove it");
 }
 
-Status WriteOwner(Env* env, const PathOwner& owner) {
-  return ReplaceFile(env, owner.path.path, kOwnerFileName, Encode(owner));
+Status WriteOwner(Env* env, const char* name, const PathOwner& owner) {
+  PathOwner before;
+  const bool there = ReadOwner(env, owner.path.path, name, &before).ok() &&
+                     Encode(before) == Encode(owner);
+  return there ? Status::OK()
+               : ReplaceFile(env, owner.path.path, name, Encode(owner));
 }
 
 }  // namespace rocksync

@@ -147,7 +147,7 @@ Status CheckNothingIsThere(Env* env, const std::string& directory) {
   const bool has_marker =
       std::find(names.begin(), names.end(), kMarkerFileName) != names.end();
   PathOwner owner;
-  if (!has_marker && ReadOwner(env, directory, &owner).ok() &&
+  if (!has_marker && ReadOwner(env, directory, kOwnerFileName, &owner).ok() &&
       owner.path.Is(NameOf(AbsolutePath(env, directory))) &&
       env->FileExists(owner.database.path + "/CURRENT").ok()) {
     return Status::InvalidArgument(

@@ -232,11 +232,6 @@ Status Opening::OpenDatabase(
                                             status.ToString());
   }
   opened_.claim->LookAgain();
-  // Once more, as the directory of a new database is known only now.
-  if (predecessor_ == nullptr) {
-    status = OwnPaths(options_, families, before_.directory);
-    if (!status.ok()) return status;
-  }
   SayWhatWasDropped();
   if (before_.has_index) {
     index_ = handles_.back();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "replication/base/directories.h"
+#include "replication/base/random_bits.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/format/path_owner.h"
 #include "replication/store/open/all_families.h"
@@ -99,9 +100,20 @@ bool HoldsLogs(Env* env, const std::string& path) {
 
 enum class Ownership { kOwn, kAnothers, kNobodys };
 
-// `*anothers`: that database's directory. A directory that holds nothing
-// belongs to whom it says as long as that one is there: what it writes there
-// later would be taken for the other one's.
+// Of the database in `directory`; 0: it has none. A copy has its original's,
+// but not for long: `*copied`.
+Status ReadToken(Env* env, const std::string& directory, uint64_t* token,
+                 bool* copied) {
+  PathOwner own;
+  const Status status = ReadOwner(env, directory, kPathsFileName, &own);
+  *token = status.ok() ? own.token : 0;
+  *copied = status.ok() && !own.database.Is(NameOf(directory));
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+// `*anothers`: where that database was. A directory that holds nothing belongs
+// to whom it says as long as that one is there: what it writes there later
+// would be taken for the other one's.
 Status FindOwner(Env* env, const std::string& path,
                  const std::string& directory, Ownership* ownership,
                  std::string* anothers) {
@@ -113,17 +125,26 @@ Status FindOwner(Env* env, const std::string& path,
     return Status::OK();
   }
   PathOwner owner;
-  const Status status = ReadOwner(env, path, &owner);
+  Status status = ReadOwner(env, path, kOwnerFileName, &owner);
   if (!status.ok()) return status.IsNotFound() ? Status::OK() : status;
-  if (owner.database.Is(NameOf(directory))) {
+  uint64_t token = 0;
+  bool copied = false;
+  status = ReadToken(env, directory, &token, &copied);
+  if (!status.ok()) return status;
+  const bool is_here = owner.database.Is(NameOf(directory));
+  if (is_here && token != 0 && token == owner.token) {
     *ownership = Ownership::kOwn;
-  } else if (owner.path.Is(NameOf(path)) &&
-             (HoldsTables(env, path) || HoldsLogs(env, path) ||
-              env->FileExists(owner.database.path + "/CURRENT").ok())) {
+    return status;
+  }
+  // Else it was copied with all that is in the directory.
+  if (!owner.path.Is(NameOf(path))) return status;
+  const bool is_alive =
+      !is_here && env->FileExists(owner.database.path + "/CURRENT").ok();
+  if (is_alive || HoldsTables(env, path) || HoldsLogs(env, path)) {
     *ownership = Ownership::kAnothers;
     *anothers = owner.database.path;
-  }  // else it is a copy of the directory with all that is in it
-  return Status::OK();
+  }
+  return status;
 }
 
 Status IsAnothers(const std::string& directory, const NamedPath& named,
@@ -136,8 +157,8 @@ Status IsAnothers(const std::string& directory, const NamedPath& named,
   }
   return Status::InvalidArgument(
       "rocksync: " + std::string(named.option) + " of " + directory + ", " +
-          named.path + ", belongs to the database in " + anothers +
-          ", whose files there this one would use up and delete",
+          named.path + ", belongs to another database, which was in " +
+          anothers + ", and whose files there this one would use up and delete",
       "give each database its own; or, if that one does not use " + named.path +
           " any more, remove " + named.path + "/" + kOwnerFileName);
 }
@@ -284,34 +305,46 @@ Status OwnPaths(const DBOptions& options,
                 const std::vector<ColumnFamilyDescriptor>& families,
                 const std::string& directory) {
   Env* const env = options.env;
-  for (const NamedPath& named : PathsOutside(options, families, directory)) {
-    // As RocksDB will, which names what hinders it.
-    if (!env->CreateDirIfMissing(named.path).ok()) continue;
-    const PathOwner own = {.database = NameOf(directory),
-                           .path = NameOf(named.path)};
-    PathOwner before;
-    if (ReadOwner(env, named.path, &before).ok() &&
-        Encode(before) == Encode(own)) {
-      continue;
-    }
-    const Status status = WriteOwner(env, own);
-    if (!status.ok()) return status;
+  const std::vector<NamedPath> paths =
+      PathsOutside(options, families, directory);
+  // As RocksDB will, which names what hinders it.
+  if (paths.empty() || !env->CreateDirIfMissing(directory).ok()) {
+    return Status::OK();
   }
-  return Status::OK();
+  PathOwner own;
+  bool copied = false;
+  Status status = ReadToken(env, directory, &own.token, &copied);
+  if (!status.ok()) return status;
+  while (own.token == 0 || std::exchange(copied, false)) {
+    own.token = RandomBits();
+  }
+  own.database = own.path = NameOf(directory);
+  // The database's first: without its token it would not get into a directory
+  // that says that it is its own.
+  status = WriteOwner(env, kPathsFileName, own);
+  for (const NamedPath& named : paths) {
+    if (!status.ok()) return status;
+    if (!env->CreateDirIfMissing(named.path).ok()) continue;
+    own.path = NameOf(named.path);
+    status = WriteOwner(env, kOwnerFileName, own);
+  }
+  return status;
 }
 
 void DisownPaths(const DBOptions& options,
                  const std::vector<ColumnFamilyDescriptor>& families,
                  const std::string& directory) {
+  Env* const env = options.env;
   for (const NamedPath& named : PathsOutside(options, families, directory)) {
-    PathOwner owner;
-    if (!ReadOwner(options.env, named.path, &owner).ok() ||
-        !owner.database.Is(NameOf(directory))) {
-      continue;
+    Ownership ownership;
+    std::string anothers;
+    if (FindOwner(env, named.path, directory, &ownership, &anothers).ok() &&
+        ownership == Ownership::kOwn &&
+        !env->DeleteFile(named.path + "/" + kOwnerFileName).ok()) {
+      return;  // without its token it would not get in there any more
     }
-    options.env->DeleteFile(named.path + "/" + kOwnerFileName)
-        .PermitUncheckedError();
   }
+  env->DeleteFile(directory + "/" + kPathsFileName).PermitUncheckedError();
 }
 
 }  // namespace rocksync

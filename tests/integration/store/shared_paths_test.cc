@@ -286,6 +286,74 @@ TEST_F(SharedPathsTest, AnEmptyDirectoryBelongsToItsOwner) {
   ASSERT_ROCKS_OK(Open("new"));
 }
 
+// A mount that is missing, a link that was turned, another database that was
+// moved to the place.
+TEST_F(SharedPathsTest, WhatComesToTheOwnersPlaceIsNotTheOwner) {
+  options_.db_paths = {{Dir("tables"), 1 << 30}};
+  options_.wal_dir = Dir("wal");
+  fs::create_directory(Dir("one"));
+  fs::create_directory_symlink("one", Dir("link"));
+  ASSERT_ROCKS_OK(Open("link"));
+  ASSERT_ROCKS_OK(Put("flushed", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(Put("later", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  const ptrdiff_t logs = Files("wal", ".log");
+  const ptrdiff_t tables = Files("tables", ".sst");
+  const rocksdb::Options options = options_;
+  // A replica with a token of its own.
+  options_.wal_dir = Dir("wal of two");
+  options_.db_paths.clear();
+  ASSERT_ROCKS_OK(Open("two"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  options_ = options;
+  fs::rename(Dir("one"), Dir("away"));
+  replication_.open_copy_as_new_replica = true;
+  for (const char* name : {"two", "new"}) {
+    SCOPED_TRACE(name);
+    if (fs::exists(Dir(name))) fs::rename(Dir(name), Dir("one"));
+    for (const char* opened : {"one", "link"}) {
+      for (const char* path : {"wal", "tables"}) {
+        options_ = options;
+        if (path == std::string("tables")) options_.wal_dir.clear();
+        if (path == std::string("wal")) options_.db_paths.clear();
+        fs::create_directory(Dir("one"));
+        ExpectRefused(opened, path);
+      }
+    }
+    fs::remove_all(Dir("one"));
+  }
+  replication_.open_copy_as_new_replica = false;
+  options_ = options;
+  EXPECT_EQ(Files("wal", ".log"), logs);
+  EXPECT_EQ(Files("tables", ".sst"), tables);
+  fs::rename(Dir("away"), Dir("one"));
+  ASSERT_ROCKS_OK(Open("link"));
+  EXPECT_EQ(Get("flushed"), "value");
+  EXPECT_EQ(Get("later"), "value");
+}
+
+TEST_F(SharedPathsTest, ALinkThatWasTurnedToACheckpointLeavesTheLog) {
+  options_.wal_dir = Dir("wal");
+  fs::create_directory(Dir("one"));
+  fs::create_directory_symlink("one", Dir("link"));
+  ASSERT_ROCKS_OK(Open("link"));
+  MakeCheckpoint("two");
+  ASSERT_ROCKS_OK(Put("later", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::remove(Dir("link"));
+  fs::create_directory_symlink("two", Dir("link"));
+  replication_.open_copy_as_new_replica = true;
+  ExpectRefused("link", "wal");
+  replication_.open_copy_as_new_replica = false;
+  ASSERT_ROCKS_OK(Open("one"));
+  EXPECT_EQ(Get("later"), "value");
+}
+
 TEST_F(SharedPathsTest, ANewFamilyDoesNotTakeAnothersTables) {
   options_.db_paths = {{Dir("tables"), 1 << 30}};
   ASSERT_ROCKS_OK(Open());

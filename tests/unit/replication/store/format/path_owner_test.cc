@@ -15,6 +15,7 @@ TEST(PathOwnerTest, ComesBackAsItWas) {
   PathOwner back;
   ASSERT_TRUE(Decode(Encode(owner), &back));
   EXPECT_EQ(Encode(back), Encode(owner));
+  EXPECT_EQ(back.token, owner.token);
   EXPECT_EQ(back.database.path, owner.database.path);
 }
 
@@ -29,7 +30,8 @@ TEST(PathOwnerTest, OtherBytesAreRefused) {
   }
   EXPECT_FALSE(Decode(bytes + "x", &owner));
   EXPECT_FALSE(Decode("2" + bytes.substr(1), &owner));
-  EXPECT_FALSE(Decode("1 1 1 1 1 18446744073709551615 1\n/\n/\n", &owner));
+  EXPECT_FALSE(Decode(
+      "1 0000000000000007 1 1 1 1 18446744073709551615 1\n/\n/\n", &owner));
 }
 
 TEST(PathOwnerTest, ADirectoryIsKnownByItsPathOrItsInode) {
