@@ -154,9 +154,6 @@ Status ReplicatedDB::Detach(
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
   const Status closed = db->Close();
-  if (status.ok()) {
-    DisownPaths(options, column_families, AbsolutePath(options.env, name));
-  }
   return status.ok() ? closed : status;
 }
 

@@ -71,6 +71,11 @@ Status ListLogFiles(Env* env, const std::string& directory,
   return status;
 }
 
+bool IsTableOrBlob(std::string_view name) {
+  return name.ends_with(".sst") || name.ends_with(".ldb") ||
+         name.ends_with(".blob");
+}
+
 uint64_t LogNumber(const std::string& log) {
   return std::strtoull(log.c_str(), nullptr, 10);
 }
@@ -162,10 +167,7 @@ Status CheckNothingIsThere(Env* env, const std::string& directory) {
   for (const std::string& name : names) {
     const bool is_manifest =
         name.starts_with("MANIFEST-") && (has_marker || name != kFirstManifest);
-    if (!is_manifest && !IsLog(name) && !name.ends_with(".sst") &&
-        !name.ends_with(".blob")) {
-      continue;
-    }
+    if (!is_manifest && !IsLog(name) && !IsTableOrBlob(name)) continue;
     return Status::Corruption(
         "rocksync: " + directory + " has lost its CURRENT file, and holds " +
             name,
@@ -183,7 +185,7 @@ Status CheckNoLogIsThere(Env* env, const std::string& directory,
   const Status status = List(env, wal_dir, &names);
   const auto found =
       std::find_if(names.begin(), names.end(), [](const std::string& name) {
-        return IsLog(name) || name == "CURRENT" || name.ends_with(".sst") ||
+        return IsLog(name) || name == "CURRENT" || IsTableOrBlob(name) ||
                name.starts_with("MANIFEST-");
       });
   if (!status.ok() || found == names.end()) return status;

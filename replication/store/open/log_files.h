@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "replication/store/format/marker.h"
 #include "rocksdb/env.h"
@@ -18,6 +19,10 @@ namespace rocksync {
 // Names of the write-ahead log's files in a directory; none if it is not there.
 rocksdb::Status ListLogFiles(rocksdb::Env* env, const std::string& directory,
                              std::set<std::string>* names);
+
+// A table has one of two endings: RocksDB reads LevelDB's, too, and deletes
+// what it does not know with either.
+bool IsTableOrBlob(std::string_view name);
 
 // Of a name that ListLogFiles found. Names have leading zeros, up to some
 // number of digits, so they do not sort as numbers.

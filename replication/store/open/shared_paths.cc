@@ -38,8 +38,14 @@ std::string Resolved(const std::string& path) {
   return unknown ? path : resolved.string();
 }
 
-bool IsOutside(const std::string& path, const std::string& directory) {
-  return !IsWithin(Resolved(path), Resolved(directory));
+// Or within it, where another database has its own directory, or files.
+bool IsOutside(Env* env, const std::string& path,
+               const std::string& directory) {
+  const std::string at = Resolved(path);
+  const std::string home = Resolved(directory);
+  return !IsWithin(at, home) ||
+         (at != home && (env->FileExists(path + "/CURRENT").ok() ||
+                         env->FileExists(path + "/" + kOwnerFileName).ok()));
 }
 
 std::vector<NamedPath> TablePathsOutside(
@@ -51,7 +57,8 @@ std::vector<NamedPath> TablePathsOutside(
                        const std::vector<rocksdb::DbPath>& named) {
     for (const rocksdb::DbPath& each : named) {
       std::string path = AbsolutePath(options.env, each.path);
-      if (IsOutside(path, directory)) paths.push_back({option, path});
+      if (IsOutside(options.env, path, directory))
+        paths.push_back({option, path});
     }
   };
   if (directory.empty()) return paths;
@@ -67,7 +74,7 @@ std::vector<NamedPath> LogPathOutside(const DBOptions& options,
                                       const std::string& directory) {
   if (directory.empty() || options.wal_dir.empty()) return {};
   const std::string path = AbsolutePath(options.env, options.wal_dir);
-  if (!IsOutside(path, directory)) return {};
+  if (!IsOutside(options.env, path, directory)) return {};
   return {{"DBOptions::wal_dir", path}};
 }
 
@@ -88,7 +95,7 @@ bool HoldsTables(Env* env, const std::string& path) {
   std::vector<std::string> names;
   env->GetChildren(path, &names).PermitUncheckedError();
   for (const std::string& name : names) {
-    if (name.ends_with(".sst") || name.ends_with(".blob")) return true;
+    if (IsTableOrBlob(name)) return true;
   }
   return false;
 }
@@ -329,22 +336,6 @@ Status OwnPaths(const DBOptions& options,
     status = WriteOwner(env, kOwnerFileName, own);
   }
   return status;
-}
-
-void DisownPaths(const DBOptions& options,
-                 const std::vector<ColumnFamilyDescriptor>& families,
-                 const std::string& directory) {
-  Env* const env = options.env;
-  for (const NamedPath& named : PathsOutside(options, families, directory)) {
-    Ownership ownership;
-    std::string anothers;
-    if (FindOwner(env, named.path, directory, &ownership, &anothers).ok() &&
-        ownership == Ownership::kOwn &&
-        !env->DeleteFile(named.path + "/" + kOwnerFileName).ok()) {
-      return;  // without its token it would not get in there any more
-    }
-  }
-  env->DeleteFile(directory + "/" + kPathsFileName).PermitUncheckedError();
 }
 
 }  // namespace rocksync

@@ -43,12 +43,6 @@ rocksdb::Status OwnPaths(
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
     const std::string& directory);
 
-// Of one that is plain from now on. What cannot be removed stays: it says the
-// truth.
-void DisownPaths(const rocksdb::DBOptions& options,
-                 const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
-                 const std::string& directory);
-
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_STORE_OPEN_SHARED_PATHS_H_

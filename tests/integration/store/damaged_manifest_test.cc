@@ -219,6 +219,13 @@ TEST_F(DamagedManifestTest, CurrentIsMissingInABackup) {
       }
     }
   }
+  // LevelDB's tables RocksDB takes for its own.
+  fs::remove_all(Dir());
+  fs::create_directory(Dir());
+  ASSERT_ROCKS_OK(rocksdb::WriteStringToFile(rocksdb::Env::Default(), "table",
+                                             Dir() + "/000007.ldb"));
+  EXPECT_FALSE(Open().ok());
+  EXPECT_TRUE(fs::exists(Dir() + "/000007.ldb"));
   // A creation that was interrupted goes on.
   fs::remove_all(Dir());
   fs::create_directory(Dir());

@@ -336,6 +336,34 @@ TEST_F(SharedPathsTest, WhatComesToTheOwnersPlaceIsNotTheOwner) {
   EXPECT_EQ(Get("later"), "value");
 }
 
+TEST_F(SharedPathsTest, AnothersDirectoryMayBeWithin) {
+  options_.db_paths = {{Dir("other/tables"), 1 << 30}};
+  fs::create_directory(Dir("other"));
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(db_->Close());
+  options_.db_paths.clear();
+  ASSERT_ROCKS_OK(Open("other"));
+  rocksdb::ColumnFamilyOptions family;
+  family.cf_paths = {{Dir("other/tables"), 1 << 30}};
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  EXPECT_TRUE(
+      db_->CreateColumnFamily(family, "family", &handle).IsInvalidArgument());
+  // One of its own is fine.
+  family.cf_paths = {{Dir("other/own"), 1 << 30}};
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily(family, "family", &handle));
+  ASSERT_ROCKS_OK(db_->DropColumnFamily(handle));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handle));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  options_.db_paths = {{Dir("other"), 1 << 30}, {Dir("other/tables"), 1 << 30}};
+  ExpectRefused("other", "other/tables");
+  options_.db_paths = {{Dir("other/tables"), 1 << 30}};
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key"), "value");
+}
+
 TEST_F(SharedPathsTest, ALinkThatWasTurnedToACheckpointLeavesTheLog) {
   options_.wal_dir = Dir("wal");
   fs::create_directory(Dir("one"));
@@ -391,7 +419,8 @@ TEST_F(SharedPathsTest, CommandsOnACopyDoNotUseUpTheLogOfItsOriginal) {
   ASSERT_ROCKS_OK(db_->Close());
   db_.reset();
   ASSERT_ROCKS_OK(ReplicatedDB::Detach(options_, Dir()));
-  EXPECT_FALSE(fs::exists(Dir("wal") + "/ROCKSYNC.owner"));
+  // It is the plain database's still.
+  ExpectRefused("new", "wal");
 }
 
 TEST_F(SharedPathsTest, ADamagedOwnerFileIsNamed) {
