@@ -11,6 +11,7 @@
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/log_records.h"
 #include "replication/store/open/options_file.h"
+#include "replication/store/open/shared_paths.h"
 
 namespace rocksync {
 namespace {
@@ -196,7 +197,7 @@ Status ChooseLogDirectory(Env* env, const std::string& directory,
     if (!choice.ok()) return choice;
   }
   *wal_dir = AbsolutePath(env, chosen);
-  return Status::OK();
+  return CheckLogIsNotAnothers(env, AbsolutePath(env, directory), *wal_dir);
 }
 
 Status FindLostLog(Env* env, const std::string& directory,

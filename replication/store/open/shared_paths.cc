@@ -308,6 +308,22 @@ Status CheckPathsAreOwn(const DBOptions& options,
   return CheckTablesOfNobody(options, families, name, directory, nobodys);
 }
 
+Status CheckLogIsNotAnothers(Env* env, const std::string& directory,
+                             const std::string& wal_dir) {
+  DBOptions options;
+  options.env = env;
+  options.wal_dir = wal_dir;
+  for (const NamedPath& named : LogPathOutside(options, directory)) {
+    Ownership ownership;
+    std::string anothers;
+    const Status status =
+        FindOwner(env, named.path, directory, &ownership, &anothers);
+    if (!status.ok() || ownership != Ownership::kAnothers) return status;
+    return IsAnothers(directory, named, anothers);
+  }
+  return Status::OK();
+}
+
 Status OwnPaths(const DBOptions& options,
                 const std::vector<ColumnFamilyDescriptor>& families,
                 const std::string& directory) {

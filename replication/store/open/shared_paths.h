@@ -36,6 +36,11 @@ rocksdb::Status CheckPathsAreOwn(
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
     const std::string& name, const std::string& directory, bool plain);
 
+// InvalidArgument: `wal_dir` belongs to another database.
+rocksdb::Status CheckLogIsNotAnothers(rocksdb::Env* env,
+                                      const std::string& directory,
+                                      const std::string& wal_dir);
+
 // Makes the directories, and says in each whose it is, before RocksDB writes
 // there. REQUIRES: checked, as above.
 rocksdb::Status OwnPaths(

@@ -74,12 +74,9 @@ class Planner final : public BatchHandler {
 
   // What cannot be said while the batch is read.
   Status Judge() const {
-    if (!has_marks_ || (plan_->operations.empty() && !plan_->has_unknown)) {
-      return Status::OK();
-    }
+    if (!has_marks_) return Status::OK();
     return Status::NotSupported(
-        "rocksync: a batch of a two-phase commit (of a TransactionDB) in a "
-        "replicated family",
+        "rocksync: a batch of a two-phase commit (of a TransactionDB)",
         "write the operations as a batch of their own");
   }
 

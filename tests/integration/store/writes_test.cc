@@ -233,8 +233,9 @@ TEST_F(WritesTest, BatchesOfTwoPhaseCommitsAreRefused) {
   prepared.insert(kHeader, "\x09");  // kTypeBeginPrepareXID
   prepared += "\x0a\x01x";           // kTypeEndPrepareXID
   for (const std::string& bytes :
-       {prepared, plain.Data() + "\x0b\x01x",  // kTypeCommitXID
-        plain.Data() + "\x0c\x01x"}) {         // kTypeRollbackXID
+       {prepared, rocksdb::WriteBatch().Data() + "\x0b\x01x",
+        plain.Data() + "\x0b\x01x",     // kTypeCommitXID
+        plain.Data() + "\x0c\x01x"}) {  // kTypeRollbackXID
     rocksdb::WriteBatch marked(bytes);
     const rocksdb::Status status = db_->Write({}, &marked);
     EXPECT_TRUE(status.IsNotSupported()) << status.ToString();

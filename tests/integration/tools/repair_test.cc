@@ -491,6 +491,23 @@ TEST_F(RepairTest, AnEmptyOrMissingDirectoryOfTheLogIsSaid) {
   }
 }
 
+TEST_F(RepairTest, TheLogOfAnotherReplicaIsRefused) {
+  MakeReplica();
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open("other"));
+  ASSERT_ROCKS_OK(Put("others", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  options_.wal_dir.clear();
+  for (const auto& file : fs::directory_iterator(Dir())) {
+    if (file.path().extension() == ".log") fs::remove(file);
+  }
+  EXPECT_EQ(Repair({Dir() + "=" + Dir("wal")}), 2);
+  EXPECT_THAT(
+      err_.str(),
+      HasSubstr("belongs to another database, which was in " + Dir("other")));
+}
+
 TEST_F(RepairTest, AWrongDirectoryOfTheLogIsRefused) {
   options_.wal_dir = Dir("wal");
   MakeKilled();
