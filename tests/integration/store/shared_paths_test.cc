@@ -229,7 +229,7 @@ TEST_F(SharedPathsTest, AReplicaDoesNotTakeAnothersFiles) {
   const ptrdiff_t tables = Files("tables", ".sst");
   for (const bool owned : {true, false}) {
     if (!owned) fs::remove(Dir("tables") + "/ROCKSYNC.owner");
-    for (const char* name : {"other", "plain"}) {
+    for (const char* name : {"other", "plain", "new"}) {
       options_.db_paths = {{Dir(name), 1 << 30}, {Dir("tables"), 1 << 30}};
       ExpectRefused(name, "tables");
       options_.db_paths.clear();
