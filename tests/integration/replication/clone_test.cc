@@ -29,6 +29,7 @@
 #include "tests/integration/replication/failing_disk.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/store/index_equals_data.h"
+#include "tests/support/flip_bit.h"
 #include "tests/support/open_plain.h"
 #include "tests/support/trial_transport.h"
 
@@ -292,11 +293,11 @@ TEST_F(CloneTest, GoesOnFromAnotherCheckpoint) {
       --touched;
       continue;
     }
-    std::fstream file(entry.path(),
-                      std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(touched == 1 ? 1000 : 0,
-               touched == 1 ? std::ios::beg : std::ios::end);
-    file.put('x');
+    if (touched == 1) {
+      FlipABit(entry.path(), 1000);
+    } else {
+      std::ofstream(entry.path(), std::ios::app | std::ios::binary) << 'x';
+    }
   }
   ASSERT_GE(touched, 2);
   source_->Stop();

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "replication/store/write/indexed_db.h"
 #include "rocksdb/sst_file_reader.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/flip_bit.h"
 
 namespace rocksync {
 namespace {
@@ -24,17 +24,11 @@ constexpr int kPairs = 2000;
 constexpr int kMostSteps = 200;
 
 // `where`: of the file's data, 0 to 1.
-void FlipABit(const std::string& path, double where) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  ASSERT_TRUE(file.is_open()) << path;
+void DamageAt(const std::string& path, double where) {
   // Behind it is metadata.
   const auto size =
       static_cast<double>(std::filesystem::file_size(path)) * 9 / 10;
-  const auto at = static_cast<std::streamoff>(size * where);
-  file.seekg(at);
-  const int byte = file.get();
-  file.seekp(at);
-  file.put(static_cast<char>(byte ^ 1));
+  FlipABit(path, static_cast<std::streamoff>(size * where));
 }
 
 class DamagedBlocksTest : public ReplicationTest {
@@ -72,7 +66,7 @@ class DamagedBlocksTest : public ReplicationTest {
       }
     }
     ASSERT_EQ(tables.size(), 1u);
-    for (const double place : places) FlipABit(tables[0], place);
+    for (const double place : places) DamageAt(tables[0], place);
   }
 
   // One pass, without the waits between tries.
@@ -184,7 +178,7 @@ TEST_F(DamagedBlocksTest, OpenNamesTheIndexAndTheRemedy) {
   const std::string& directory = replica_->setting().directory;
   const auto tables = TablesOf(directory, kIndexFamilyName);
   ASSERT_FALSE(tables.empty());
-  for (const std::string& table : tables) FlipABit(table, 0);
+  for (const std::string& table : tables) DamageAt(table, 0);
   EXPECT_FALSE(replica_->Open());
   const rocksdb::Status status = replica_->open_status();
   EXPECT_TRUE(status.IsCorruption());

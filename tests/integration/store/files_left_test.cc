@@ -19,6 +19,7 @@
 #include "replication/store/offline/own_options.h"
 #include "rocksdb/env.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/flip_bit.h"
 
 namespace rocksync {
 namespace {
@@ -54,9 +55,7 @@ class FilesLeftTest : public StoreTest {
   }
 
   static void Damage(const fs::path& log) {
-    std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(static_cast<std::streamoff>(fs::file_size(log) / 2));
-    file.put('~');
+    FlipABit(log, static_cast<std::streamoff>(fs::file_size(log) / 2));
   }
 
   rocksdb::Status CheckOffline() {
