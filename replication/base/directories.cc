@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <system_error>
 
 namespace rocksync {
 
@@ -27,6 +28,12 @@ std::string AbsolutePath(Env* env, const std::string& path) {
       std::filesystem::path(absolute).lexically_normal().string();
   if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
   return normal;
+}
+
+std::string WithoutLinks(const std::string& path) {
+  std::error_code unknown;
+  const auto canonical = std::filesystem::weakly_canonical(path, unknown);
+  return unknown ? path : canonical.string();
 }
 
 bool IsWithin(const std::string& path, const std::string& directory) {

@@ -17,6 +17,9 @@ rocksdb::Status SyncDirectory(rocksdb::Env* env, const std::string& name);
 // not know. Links are not followed.
 std::string AbsolutePath(rocksdb::Env* env, const std::string& path);
 
+// Where the links of an absolute path lead, as far as it is there.
+std::string WithoutLinks(const std::string& path);
+
 // Of absolute paths, by their text: `path` is `directory`, or in it.
 bool IsWithin(const std::string& path, const std::string& directory);
 

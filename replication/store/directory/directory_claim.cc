@@ -3,10 +3,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -59,10 +57,7 @@ namespace {
 
 std::string CanonicalPath(Env* env, const std::string& directory) {
   const std::string path = AbsolutePath(env, directory);
-  if (env != Env::Default()) return path;
-  std::error_code error;
-  const auto canonical = std::filesystem::weakly_canonical(path, error);
-  return error ? path : canonical.string();
+  return env == Env::Default() ? WithoutLinks(path) : path;
 }
 
 std::optional<std::pair<dev_t, ino_t>> FileOf(Env* env,

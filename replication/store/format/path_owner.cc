@@ -4,9 +4,9 @@
 
 #include <array>
 #include <charconv>
-#include <filesystem>
 #include <system_error>
 
+#include "replication/base/directories.h"
 #include "replication/base/durable_file.h"
 #include "rocksync/replica_id.h"
 
@@ -34,9 +34,7 @@ bool DirectoryName::Is(const DirectoryName& other) const {
 }
 
 DirectoryName NameOf(const std::string& path) {
-  std::error_code unknown;
-  const auto resolved = std::filesystem::weakly_canonical(path, unknown);
-  DirectoryName name = {.path = unknown ? path : resolved.string()};
+  DirectoryName name = {.path = WithoutLinks(path)};
   struct stat found = {};
   if (::stat(path.c_str(), &found) == 0) {
     name.device = found.st_dev;

@@ -124,7 +124,7 @@ Status ReplicatedDB::Detach(
   status = CheckWalDir(options, name);
   if (status.ok()) {
     status = CheckPathsAreOwn(options, column_families, name,
-                              AbsolutePath(options.env, name), false);
+                              AbsolutePath(options.env, name), /*plain=*/false);
   }
   if (!status.ok()) return status;
   // A damaged marker goes as well.

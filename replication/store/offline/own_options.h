@@ -27,12 +27,12 @@ enum class DamagedLog {
 
 // By the newest OPTIONS file in `directory`. Where the log is, `wal_dir` says
 // if it is not empty, unless that belongs to another database; else that file,
-// whose word counts only where it cannot be
-// that of another database: a copy has the file of its original. Refused with
-// an error that names the remedy: no such file, a family that it lacks, a log
-// that is elsewhere, not there, or damaged before its end. What RocksDB cannot
-// make by its name (comparators, merge operators and filters of an application)
-// is left at RocksDB's default; RocksDB refuses what then does not fit.
+// whose word counts only where it cannot be that of another database: a copy
+// has the file of its original. Refused with an error that names the remedy: no
+// such file, a family that it lacks, a log that is elsewhere, not there, or
+// damaged before its end. What RocksDB cannot make by its name (comparators,
+// merge operators and filters of an application) is left at RocksDB's default;
+// RocksDB refuses what then does not fit.
 rocksdb::Status LoadOwnOptions(rocksdb::Env* env, const std::string& directory,
                                const std::string& wal_dir, OwnOptions* options,
                                DamagedLog damaged_log = DamagedLog::kRefused);

@@ -248,7 +248,7 @@ Status ReplicatedDB::Restamp(
   if (status.ok()) status = CheckWalDir(given, name);
   if (status.ok()) {
     status = CheckPathsAreOwn(options, column_families, name,
-                              AbsolutePath(options.env, name), false);
+                              AbsolutePath(options.env, name), /*plain=*/false);
   }
   std::string manifest;
   if (status.ok()) {

@@ -1,10 +1,8 @@
 #include "replication/store/open/shared_paths.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "replication/base/directories.h"
@@ -31,18 +29,11 @@ struct NamedPath {
   std::string path;  // absolute
 };
 
-// Where links lead.
-std::string Resolved(const std::string& path) {
-  std::error_code unknown;
-  const auto resolved = std::filesystem::weakly_canonical(path, unknown);
-  return unknown ? path : resolved.string();
-}
-
 // Or within it, where another database has its own directory, or files.
 bool IsOutside(Env* env, const std::string& path,
                const std::string& directory) {
-  const std::string at = Resolved(path);
-  const std::string home = Resolved(directory);
+  const std::string at = WithoutLinks(path);
+  const std::string home = WithoutLinks(directory);
   return !IsWithin(at, home) ||
          (at != home && (env->FileExists(path + "/CURRENT").ok() ||
                          env->FileExists(path + "/" + kOwnerFileName).ok()));
@@ -107,14 +98,10 @@ bool HoldsLogs(Env* env, const std::string& path) {
 
 enum class Ownership { kOwn, kAnothers, kNobodys };
 
-// Of the database in `directory`; 0: it has none. A copy has its original's,
-// but not for long: `*copied`.
-Status ReadToken(Env* env, const std::string& directory, uint64_t* token,
-                 bool* copied) {
-  PathOwner own;
-  const Status status = ReadOwner(env, directory, kPathsFileName, &own);
-  *token = status.ok() ? own.token : 0;
-  *copied = status.ok() && !own.database.Is(NameOf(directory));
+// What the database in `directory` says of itself; without a token, it has no
+// directory outside yet.
+Status ReadOwn(Env* env, const std::string& directory, PathOwner* own) {
+  const Status status = ReadOwner(env, directory, kPathsFileName, own);
   return status.IsNotFound() ? Status::OK() : status;
 }
 
@@ -134,12 +121,11 @@ Status FindOwner(Env* env, const std::string& path,
   PathOwner owner;
   Status status = ReadOwner(env, path, kOwnerFileName, &owner);
   if (!status.ok()) return status.IsNotFound() ? Status::OK() : status;
-  uint64_t token = 0;
-  bool copied = false;
-  status = ReadToken(env, directory, &token, &copied);
+  PathOwner own;
+  status = ReadOwn(env, directory, &own);
   if (!status.ok()) return status;
   const bool is_here = owner.database.Is(NameOf(directory));
-  if (is_here && token != 0 && token == owner.token) {
+  if (is_here && own.token != 0 && own.token == owner.token) {
     *ownership = Ownership::kOwn;
     return status;
   }
@@ -186,7 +172,7 @@ std::string LogPathByOptionsFile(Env* env, const std::string& name,
 Status CheckPlainLog(Env* env, const std::string& name,
                      const std::string& directory, const NamedPath& named) {
   const std::string before = LogPathByOptionsFile(env, name, directory);
-  if (!before.empty() && Resolved(before) == Resolved(named.path)) {
+  if (!before.empty() && WithoutLinks(before) == WithoutLinks(named.path)) {
     return Status::OK();
   }
   // A copy may be given a new place of its own.
@@ -216,7 +202,7 @@ Status TablePlaces(const DBOptions& given,
   if (!status.ok()) return status;
   std::vector<rocksdb::LiveFileMetaData> live;
   db->GetLiveFilesMetaData(&live);
-  for (const auto& file : live) listed->insert(Resolved(file.db_path));
+  for (const auto& file : live) listed->insert(WithoutLinks(file.db_path));
   for (ColumnFamilyHandle* handle : handles) {
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
@@ -233,7 +219,7 @@ Status CheckTablesOfNobody(const DBOptions& options,
   const Status status = TablePlaces(options, families, name, &listed);
   if (!status.ok()) return status;
   for (const NamedPath& named : paths) {
-    if (listed.contains(Resolved(named.path))) continue;
+    if (listed.contains(WithoutLinks(named.path))) continue;
     return Status::InvalidArgument(
         "rocksync: " + std::string(named.option) + " of " + directory + ", " +
             named.path +
@@ -335,13 +321,13 @@ Status OwnPaths(const DBOptions& options,
     return Status::OK();
   }
   PathOwner own;
-  bool copied = false;
-  Status status = ReadToken(env, directory, &own.token, &copied);
+  Status status = ReadOwn(env, directory, &own);
   if (!status.ok()) return status;
-  while (own.token == 0 || std::exchange(copied, false)) {
-    own.token = RandomBits();
-  }
-  own.database = own.path = NameOf(directory);
+  // A copy has its original's token, but not any longer.
+  const DirectoryName here = NameOf(directory);
+  if (!own.database.Is(here)) own.token = 0;
+  while (own.token == 0) own.token = RandomBits();
+  own.database = own.path = here;
   // The database's first: without its token it would not get into a directory
   // that says that it is its own.
   status = WriteOwner(env, kPathsFileName, own);

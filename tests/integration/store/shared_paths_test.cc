@@ -30,6 +30,14 @@ class SharedPathsTest : public StoreTest {
         fs::directory_iterator(Dir(name)), fs::directory_iterator(),
         [&](const auto& file) { return file.path().extension() == extension; });
   }
+  // With a table.
+  void MakeOfflineReplica() {
+    ASSERT_ROCKS_OK(Open());
+    ASSERT_ROCKS_OK(Put("key", "value"));
+    ASSERT_ROCKS_OK(db_->Flush({}));
+    ASSERT_ROCKS_OK(db_->Close());
+    db_.reset();
+  }
   void ExpectRefused(const std::string& name, const std::string& path) {
     std::unique_ptr<ReplicatedDB> other;
     const rocksdb::Status status = OpenOther(name, &other);
@@ -84,11 +92,7 @@ TEST_F(SharedPathsTest, ByAnotherNameItIsNoCopy) {
 
 TEST_F(SharedPathsTest, ACopyDoesNotTakeTheTablesOfItsOriginal) {
   options_.db_paths = {{Dir("tables"), 1 << 30}};
-  ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(Put("key", "value"));
-  ASSERT_ROCKS_OK(db_->Flush({}));
-  ASSERT_ROCKS_OK(db_->Close());
-  db_.reset();
+  MakeOfflineReplica();
   fs::copy(Dir(), Dir("copy"), fs::copy_options::recursive);
   const ptrdiff_t tables = Files("tables", ".sst");
   ExpectRefused("copy", "tables");
@@ -215,11 +219,7 @@ TEST_F(SharedPathsTest, AnAdoptedDatabaseKeepsItsOwnLogElsewhere) {
 
 TEST_F(SharedPathsTest, AReplicaDoesNotTakeAnothersFiles) {
   options_.db_paths = {{Dir("tables"), 1 << 30}};
-  ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(Put("key", "value"));
-  ASSERT_ROCKS_OK(db_->Flush({}));
-  ASSERT_ROCKS_OK(db_->Close());
-  db_.reset();
+  MakeOfflineReplica();
   options_.db_paths.clear();
   ASSERT_ROCKS_OK(Open("other"));
   ASSERT_ROCKS_OK(Put("other", "value"));

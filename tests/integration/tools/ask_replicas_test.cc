@@ -77,29 +77,6 @@ class TalkingConnection : public SilentConnection {
   bool challenged_ = false;
 };
 
-// What all replicas answer at which this is asked.
-class TalkingTransport : public Transport {
- public:
-  explicit TalkingTransport(Reply reply) : reply_(std::move(reply)) {}
-
-  Status Connect(const std::string& /*address*/, milliseconds /*timeout*/,
-                 const std::function<bool()>& /*cancelled*/,
-                 std::unique_ptr<Connection>* connection) override {
-    *connection = std::make_unique<TalkingConnection>(ClusterSecret{}, reply_);
-    return Status::OK();
-  }
-  Status Listen(
-      const std::string& /*address*/,
-      std::function<void(std::unique_ptr<Connection>)> /*accept*/) override {
-    return Status::NotSupported();
-  }
-  std::string listen_address() const override { return ""; }
-  void StopListening() override {}
-
- private:
-  const Reply reply_;
-};
-
 // Nobody is at "down:1"; "connecting:1" does not even let us in.
 class SilentTransport : public Transport {
  public:
@@ -121,6 +98,22 @@ class SilentTransport : public Transport {
   }
   std::string listen_address() const override { return ""; }
   void StopListening() override {}
+};
+
+// What all replicas answer at which this is asked.
+class TalkingTransport final : public SilentTransport {
+ public:
+  explicit TalkingTransport(Reply reply) : reply_(std::move(reply)) {}
+
+  Status Connect(const std::string& /*address*/, milliseconds /*timeout*/,
+                 const std::function<bool()>& /*cancelled*/,
+                 std::unique_ptr<Connection>* connection) override {
+    *connection = std::make_unique<TalkingConnection>(ClusterSecret{}, reply_);
+    return Status::OK();
+  }
+
+ private:
+  const Reply reply_;
 };
 
 AdminTarget Target() {
