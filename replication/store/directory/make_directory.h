@@ -10,23 +10,25 @@
 
 namespace rocksync {
 
-// Of the error of making it, RocksDB's or our own: with the remedy if the one
-// above it is not there.
-inline rocksdb::Status NameMissingParent(const rocksdb::Status& status,
-                                         const std::string& directory) {
+// Of the error of making it, RocksDB's or our own: with the remedy.
+inline rocksdb::Status NameCannotBeMade(const rocksdb::Status& status,
+                                        const std::string& directory) {
   const std::string text = status.ToString();
-  if (text.find("While mkdir") == std::string::npos ||
-      text.find("No such file") == std::string::npos) {
-    return status;
-  }
-  return rocksdb::Status::IOError(
-      "rocksync: " + directory + " cannot be made",
-      "make the directory above it first, with mkdir -p: " + text);
+  if (text.find("While mkdir") == std::string::npos) return status;
+  const bool no_parent = text.find("No such file") != std::string::npos;
+  const std::string message = "rocksync: " + directory + " cannot be made";
+  const std::string remedy =
+      (no_parent ? "make the directory above it first, with mkdir -p: "
+                 : "let the process write there and make room, or give another "
+                   "directory: ") +
+      text;
+  return status.IsNoSpace() ? rocksdb::Status::NoSpace(message, remedy)
+                            : rocksdb::Status::IOError(message, remedy);
 }
 
 inline rocksdb::Status MakeDirectory(rocksdb::Env* env,
                                      const std::string& directory) {
-  return NameMissingParent(env->CreateDirIfMissing(directory), directory);
+  return NameCannotBeMade(env->CreateDirIfMissing(directory), directory);
 }
 
 }  // namespace rocksync

@@ -252,7 +252,7 @@ Status Repairing::CheckPlace() const {
 
 Status Repairing::Make() {
   const Status status =
-      NameMissingParent(env_->CreateDir(unfinished_), unfinished_);
+      NameCannotBeMade(env_->CreateDir(unfinished_), unfinished_);
   made_ = status.ok();
   return status;
 }

@@ -227,7 +227,7 @@ Status Opening::OpenDatabase(
   if (!status.ok()) {
     handles_.clear();
     const char* const who = WhoHasItOpen(status);
-    return who == nullptr ? NameMissingParent(status, name_)
+    return who == nullptr ? NameCannotBeMade(status, name_)
                           : Status::IOError("rocksync: " + name_ + " " + who,
                                             status.ToString());
   }

@@ -8,6 +8,7 @@
 #include "replication/base/directories.h"
 #include "replication/base/random_bits.h"
 #include "replication/base/rocksdb_version.h"
+#include "replication/store/directory/make_directory.h"
 #include "replication/store/format/path_owner.h"
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/info_log.h"
@@ -209,6 +210,28 @@ Status TablePlaces(const DBOptions& given,
   return status;
 }
 
+// RocksDB's own words name the file and the cause.
+Status CannotWrite(const std::string& what, const Status& status) {
+  const std::string message =
+      "rocksync: cannot write to " + what + ": " + status.ToString();
+  constexpr char kRemedy[] =
+      "let the process write there and make room; or name another directory";
+  return status.IsNoSpace() ? Status::NoSpace(message, kRemedy)
+                            : Status::IOError(message, kRemedy);
+}
+
+Status WriteOwnerOf(Env* env, const std::string& directory,
+                    const NamedPath& named, PathOwner own) {
+  Status status = MakeDirectory(env, named.path);
+  if (!status.ok()) return status;
+  own.path = NameOf(named.path);
+  status = WriteOwner(env, kOwnerFileName, own);
+  return status.ok() ? status
+                     : CannotWrite(std::string(named.option) + " of " +
+                                       directory + ", " + named.path,
+                                   status);
+}
+
 Status CheckTablesOfNobody(const DBOptions& options,
                            const std::vector<ColumnFamilyDescriptor>& families,
                            const std::string& name,
@@ -331,11 +354,10 @@ Status OwnPaths(const DBOptions& options,
   // The database's first: without its token it would not get into a directory
   // that says that it is its own.
   status = WriteOwner(env, kPathsFileName, own);
+  if (!status.ok()) return CannotWrite(directory, status);
   for (const NamedPath& named : paths) {
+    status = WriteOwnerOf(env, directory, named, own);
     if (!status.ok()) return status;
-    if (!env->CreateDirIfMissing(named.path).ok()) continue;
-    own.path = NameOf(named.path);
-    status = WriteOwner(env, kOwnerFileName, own);
   }
   return status;
 }

@@ -11,6 +11,7 @@
 
 #include "rocksdb/utilities/checkpoint.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/mentions.h"
 
 namespace rocksync {
 namespace {
@@ -421,6 +422,34 @@ TEST_F(SharedPathsTest, CommandsOnACopyDoNotUseUpTheLogOfItsOriginal) {
   ASSERT_ROCKS_OK(ReplicatedDB::Detach(options_, Dir()));
   // It is the plain database's still.
   ExpectRefused("new", "wal");
+}
+
+TEST_F(SharedPathsTest, WhereNobodyCanWriteIsNamed) {
+  const auto expect_named = [&](const std::string& what) {
+    std::unique_ptr<ReplicatedDB> db;
+    const rocksdb::Status status = OpenOther("db", &db);
+    EXPECT_TRUE(status.IsIOError()) << status.ToString();
+    EXPECT_TRUE(Mentions(status, what));
+    EXPECT_TRUE(Mentions(status, "make room"));
+  };
+  std::ofstream(Dir("file")) << "no directory";
+  options_.wal_dir = Dir("file") + "/wal";
+  expect_named(Dir("file/wal") + " cannot be made");
+  options_.wal_dir.clear();
+  options_.db_paths = {{Dir("file") + "/tables", 1 << 30}};
+  expect_named(Dir("file/tables") + " cannot be made");
+  options_.db_paths.clear();
+  options_.wal_dir = Dir("wal");
+  // In the way of the file.
+  fs::create_directories(Dir("wal") + "/ROCKSYNC.owner.new");
+  expect_named("DBOptions::wal_dir of " + Dir("db") + ", " + Dir("wal"));
+  fs::remove(Dir("wal") + "/ROCKSYNC.owner.new");
+  fs::create_directories(Dir("db") + "/ROCKSYNC.paths.new");
+  fs::remove(Dir("db") + "/ROCKSYNC.paths");
+  expect_named("cannot write to " + Dir("db") + ":");
+  fs::remove(Dir("db") + "/ROCKSYNC.paths.new");
+  std::unique_ptr<ReplicatedDB> db;
+  EXPECT_ROCKS_OK(OpenOther("db", &db));
 }
 
 TEST_F(SharedPathsTest, ADamagedOwnerFileIsNamed) {
