@@ -127,6 +127,37 @@ inline rocksdb::Status KeyVersionsFrom(
                                db, family, *from, NoBound(), most, versions);
 }
 
+// Whether `key`, which DB::Get finds in a family with a merge operator, is no
+// wide-column entity for sure: MergeInProgress; OK if GetEntity is to say that.
+// The GetEntity of 7.8 ends the process where a key has only operands of merges
+// (Version::Get merges them into no value), and finds no columns where a
+// deletion is beneath them; those of 7.9 and later merge. GetMergeOperands
+// refuses entities, and what reaches one by merges Get does not find in 7.8.
+#if ROCKSYNC_ROCKSDB_AT_LEAST(7, 9)
+inline rocksdb::Status MayBeEntity(rocksdb::DB*, const rocksdb::ReadOptions&,
+                                   rocksdb::ColumnFamilyHandle*,
+                                   const rocksdb::Slice&) {
+  return rocksdb::Status::OK();
+}
+#else
+inline rocksdb::Status MayBeEntity(rocksdb::DB* db,
+                                   const rocksdb::ReadOptions& options,
+                                   rocksdb::ColumnFamilyHandle* family,
+                                   const rocksdb::Slice& key) {
+  rocksdb::PinnableSlice operand;
+  rocksdb::GetMergeOperandsOptions one;
+  one.expected_max_number_of_operands = 1;
+  int operands = 0;
+  const rocksdb::Status status =
+      db->GetMergeOperands(options, family, key, &operand, &one, &operands);
+  if (status.IsNotSupported()) return rocksdb::Status::OK();
+  // Incomplete: more operands than one.
+  return status.ok() || status.IsIncomplete()
+             ? rocksdb::Status::MergeInProgress()
+             : status;
+}
+#endif
+
 // The handler of a batch's operations. Those that put something else than a
 // plain value, whichever of them a version has, come as OtherPutCF, and what a
 // TransactionDB adds for its two phases as TwoPhaseMark, which cannot fail:

@@ -20,7 +20,9 @@ namespace rocksync {
 // marks it, and the last user destroys it.
 struct SharedHandle {
   SharedHandle(rocksdb::DB* owner, rocksdb::ColumnFamilyHandle* shared)
-      : db(owner), handle(shared) {}
+      : db(owner),
+        handle(shared),
+        merges(owner->GetOptions(shared).merge_operator != nullptr) {}
   ~SharedHandle() {
     if (given_back)
       db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
@@ -30,6 +32,9 @@ struct SharedHandle {
 
   rocksdb::DB* const db;
   rocksdb::ColumnFamilyHandle* const handle;
+  // RocksDB has a merge operator for the family, so a key may hold operands, be
+  // it only of foreign writes.
+  const bool merges;
   std::atomic<bool> given_back{false};
 };
 
@@ -38,7 +43,8 @@ struct Family {
   uint32_t ordinal = 0;  // among the replicated families, by name
   std::string name;
   std::shared_ptr<SharedHandle> shared;
-  std::shared_ptr<rocksdb::MergeOperator> merge_operator;  // may be null
+  // What Merge through the library takes; may be null.
+  std::shared_ptr<rocksdb::MergeOperator> merge_operator;
 
   rocksdb::ColumnFamilyHandle* handle() const { return shared->handle; }
 };

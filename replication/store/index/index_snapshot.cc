@@ -194,9 +194,7 @@ class IndexSnapshot final : public StorageSnapshot {
                    const IndexEntry& entry, std::string* value) const {
     if (HasBlobs(family)) return false;
     rocksdb::PinnableWideColumns read;
-    if (!reader_.db()
-             ->GetEntity(options, family.handle(), entry.key, &read)
-             .ok() ||
+    if (!GetColumns(reader_.db(), options, family, entry.key, &read).ok() ||
         !IsPlain(read.columns())) {
       return false;
     }

@@ -1,6 +1,7 @@
 #include "replication/store/index/plain_value.h"
 
 #include "replication/base/hex.h"
+#include "replication/base/rocksdb_version.h"
 
 namespace rocksync {
 
@@ -30,7 +31,8 @@ Status GetPlain(rocksdb::DB* db, const rocksdb::ReadOptions& options,
   // Only for the columns' names: of a value in a blob file the GetEntity of
   // RocksDB 7.8 says where it lies.
   rocksdb::PinnableWideColumns read;
-  status = db->GetEntity(options, family.handle(), name, &read);
+  status = GetColumns(db, options, family, key, &read);
+  if (status.IsMergeInProgress()) return Status::OK();
   *entity = status.ok() && !IsPlain(read.columns());
   if (*entity) value->clear();
   return status;
@@ -42,6 +44,18 @@ Status GetPlain(rocksdb::DB* db, const rocksdb::ReadOptions& options,
   bool entity = false;
   const Status status = GetPlain(db, options, family, key, value, &entity);
   return status.ok() && entity ? EntityError(family, key) : status;
+}
+
+Status GetColumns(rocksdb::DB* db, const rocksdb::ReadOptions& options,
+                  const Family& family, std::string_view key,
+                  rocksdb::PinnableWideColumns* columns) {
+  const Slice name(key.data(), key.size());
+  Status status;
+  if (family.shared->merges) {
+    status = MayBeEntity(db, options, family.handle(), name);
+  }
+  return status.ok() ? db->GetEntity(options, family.handle(), name, columns)
+                     : status;
 }
 
 }  // namespace rocksync

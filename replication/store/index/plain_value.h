@@ -45,6 +45,12 @@ rocksdb::Status GetPlain(rocksdb::DB* db, const rocksdb::ReadOptions& options,
                          const Family& family, std::string_view key,
                          std::string* value);
 
+// As DB::GetEntity, of a key that DB::Get finds. MergeInProgress if that is
+// plain for sure, and GetEntity must not be asked (rocksdb_version.h).
+rocksdb::Status GetColumns(rocksdb::DB* db, const rocksdb::ReadOptions& options,
+                           const Family& family, std::string_view key,
+                           rocksdb::PinnableWideColumns* columns);
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_STORE_INDEX_PLAIN_VALUE_H_
