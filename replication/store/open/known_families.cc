@@ -124,12 +124,16 @@ Status LookForMissingEntries(const ReplicatedDBOptions& replication,
         !replication.adopt_after_index_loss) {
       return Status::Corruption(
           "rocksync: the index of " + name + " has no entry of the family '" +
-              record.name + "', which holds pairs: it is lost",
-          "replace the database by a new, empty replica that peers fill; or, "
-          "if what it alone holds is wanted, open it once with the option "
-          "adopt_after_index_loss (rocksync-store: --adopt-after-index-loss), "
-          "or with the family in discard_history_of: its pairs then lose to "
-          "any that a peer has");
+              record.name +
+              "', which holds pairs: they bypassed rocksync (another program, "
+              "GetBaseDB(), a TransactionDB around it) shortly before a crash, "
+              "or the index has lost what it knew of the family",
+          "open it once with the family in "
+          "ReplicatedDBOptions::discard_history_of, or with "
+          "adopt_after_index_loss (rocksync-store: --adopt-after-index-loss): "
+          "either keeps all pairs, and adopts those of the family, which then "
+          "lose to any that a peer has; only if peers have all that it holds, "
+          "replace it by a new, empty replica that peers fill");
     }
     missing->lost_families.insert(record.id);
   }

@@ -47,6 +47,15 @@ class LostIndexTest : public StoreTest {
           << refused.ToString();
     }
   }
+  void ExpectAdopted(const std::string& name) {
+    replication_.discard_history_of = {};
+    ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+    EXPECT_EQ(Get("k"), "v");
+    EXPECT_EQ(Total().count, 1u);
+    ASSERT_ROCKS_OK(Open(name));
+    EXPECT_EQ(Get("k"), "v");
+    ASSERT_NO_FATAL_FAILURE(CloseAndCheck(nullptr, name));
+  }
   // Opens the raw families, index included.
   void WithIndex(
       const std::function<void(rocksdb::DB*, rocksdb::ColumnFamilyHandle*)>&
@@ -145,6 +154,38 @@ TEST_F(LostIndexTest, AdoptedAnewWhenToldTo) {
   }
   ASSERT_ROCKS_OK(Open("image"));
   EXPECT_EQ(Get("key7"), "v");
+}
+
+// The first pair of a family is a foreign write, and a kill comes before it is
+// noticed: the pair is there, and what is said first keeps it.
+TEST_F(LostIndexTest, AForeignWriteBeforeAnyOtherAndAKill) {
+  // Noticed within about a second: a slow machine tries again.
+  rocksdb::Status refused;
+  std::string image;
+  for (int i = 0; i < 20 && refused.ok(); ++i) {
+    image = "image" + std::to_string(i);
+    ASSERT_ROCKS_OK(Open("db" + std::to_string(i)));
+    ASSERT_ROCKS_OK(db_->GetBaseDB()->Put(Synced(), "k", "v"));
+    CopyAsKilled("db" + std::to_string(i), image);
+    refused = Open(image);
+  }
+  const std::string said = refused.ToString();
+  const auto at = [&said](const char* part) {
+    EXPECT_NE(said.find(part), std::string::npos) << part << " in " << said;
+    return said.find(part);
+  };
+  EXPECT_LT(at("GetBaseDB()"), at("lost what it knew"));
+  EXPECT_LT(at("discard_history_of"), at("new, empty replica"));
+  EXPECT_LT(at("adopt_after_index_loss"), at("new, empty replica"));
+  ASSERT_NO_FATAL_FAILURE(CopyAsKilled(image, "other"));
+  replication_.discard_history_of = {"default"};
+  ASSERT_ROCKS_OK(Open(image));
+  ASSERT_NO_FATAL_FAILURE(ExpectAdopted(image));
+  replication_.discard_history_of = {};
+  replication_.adopt_after_index_loss = true;
+  ASSERT_ROCKS_OK(Open("other"));
+  replication_.adopt_after_index_loss = false;
+  ASSERT_NO_FATAL_FAILURE(ExpectAdopted("other"));
 }
 
 TEST_F(LostIndexTest, DetachMakesItPlain) {
