@@ -77,8 +77,7 @@ Status OpenAndProve(const ReplicatedDBOptions& given,
   OwnOptions own;
   Status status = LoadCopiedOptions(options.directory, &own);
   if (status.ok()) {
-    status =
-        ReadReplicatedFamilies(options.directory, &own, &replication.families);
+    status = ReadReplicatedFamilies(options.directory, &own, &replication);
   }
   if (!status.ok()) return status;
   return BecomeReplica(own.db, replication, options.directory, own.families,

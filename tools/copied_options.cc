@@ -5,6 +5,7 @@
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
+#include "replication/store/write/refusals.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -21,8 +22,7 @@ Status LoadCopiedOptions(const std::string& directory, OwnOptions* own) {
   own->db.db_log_dir.clear();
   for (ColumnFamilyDescriptor& family : own->families) {
     family.options.cf_paths.clear();
-    // Nothing is merged or filtered here.
-    family.options.merge_operator = nullptr;
+    // Nothing is filtered here.
     family.options.compaction_filter = nullptr;
     family.options.compaction_filter_factory = nullptr;
   }
@@ -30,7 +30,7 @@ Status LoadCopiedOptions(const std::string& directory, OwnOptions* own) {
 }
 
 Status ReadReplicatedFamilies(const std::string& directory, OwnOptions* own,
-                              std::vector<std::string>* names) {
+                              ReplicatedDBOptions* replication) {
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
   Status status =
@@ -46,13 +46,22 @@ Status ReadReplicatedFamilies(const std::string& directory, OwnOptions* own,
   if (status.ok() && !Decode(bytes, &records)) {
     status = Status::Corruption(directory, "has a damaged index");
   }
-  for (const FamilyRecord& record : records) names->push_back(record.name);
+  for (const FamilyRecord& record : records) {
+    replication->families.push_back(record.name);
+  }
   for (ColumnFamilyHandle* handle : handles) {
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
   std::erase_if(own->families, [](const ColumnFamilyDescriptor& family) {
     return family.name == kIndexFamilyName;
   });
+  // What was merged before the replica was one may be merged here.
+  for (const ColumnFamilyDescriptor& family : own->families) {
+    if (family.options.merge_operator != nullptr &&
+        IsReplicatedName(*replication, family.name)) {
+      replication->merge_families.push_back(family.name);
+    }
+  }
   return status;
 }
 

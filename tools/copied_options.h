@@ -4,10 +4,10 @@
 #define ROCKSYNC_TOOLS_COPIED_OPTIONS_H_
 
 #include <string>
-#include <vector>
 
 #include "replication/store/offline/own_options.h"
 #include "rocksdb/status.h"
+#include "rocksync/options.h"
 
 namespace rocksync {
 
@@ -17,11 +17,12 @@ namespace rocksync {
 rocksdb::Status LoadCopiedOptions(const std::string& directory,
                                   OwnOptions* own);
 
-// Adds which families are replicated, by the index of the database, and takes
-// the index's family out of `own`. Opens the database read-only.
+// Adds to `replication` which families are replicated, by the index of the
+// database, and which of them have a merge operator; takes the index's family
+// out of `own`. Opens the database read-only.
 rocksdb::Status ReadReplicatedFamilies(const std::string& directory,
                                        OwnOptions* own,
-                                       std::vector<std::string>* names);
+                                       ReplicatedDBOptions* replication);
 
 }  // namespace rocksync
 

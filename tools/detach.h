@@ -11,9 +11,9 @@ namespace rocksync {
 
 // Leaves a plain database: the index family is dropped, data are not touched.
 // Comparators and merge operators are those of the database's own OPTIONS file,
-// as far as RocksDB knows them by name; a database with others is detached by
-// its application with ReplicatedDB::Detach. Returns 0, or 2 with the reason on
-// `err`.
+// as far as RocksDB knows them by name; a database with others that it needs is
+// detached by its application with ReplicatedDB::Detach. Returns 0, or 2 with
+// the reason on `err`.
 struct DetachOptions {
   std::string directory;
   // "DIR=LOGDIR" each: where the log of a directory is, if its own files do not

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "replication/metrics/json.h"
+#include "replication/store/open/merge_records.h"
 #include "rocksdb/comparator.h"
 #include "tools/counted.h"
 #include "tools/difference_line.h"
@@ -95,7 +96,17 @@ class Diff {
     }
     const auto a = Walk(left, left_family);
     const auto b = Walk(right, right_family);
-    while (a->Valid() || b->Valid()) {
+    // An iterator that failed looks like one at its end.
+    const auto read = [&] {
+      rocksdb::Env* const env = rocksdb::Env::Default();
+      const Status status =
+          NameMergeOperator(a->status(), env, options_.left, name);
+      return status.ok()
+                 ? NameMergeOperator(b->status(), env, options_.right, name)
+                 : status;
+    };
+    Status status = read();
+    while (status.ok() && (a->Valid() || b->Valid())) {
       const int side = !a->Valid()   ? 1
                        : !b->Valid() ? -1
                                      : order->Compare(a->key(), b->key());
@@ -110,11 +121,9 @@ class Diff {
       }
       if (side <= 0) a->Next();
       if (side >= 0) b->Next();
-      // An iterator that failed looks like one at its end.
-      if (!a->status().ok()) return a->status();
-      if (!b->status().ok()) return b->status();
+      status = read();
     }
-    return a->status().ok() ? b->status() : a->status();
+    return status;
   }
 
   uint64_t differences() const { return only_left_ + only_right_ + differ_; }

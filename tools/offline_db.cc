@@ -10,6 +10,7 @@
 #include "replication/store/format/marker.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/open/merge_records.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -124,8 +125,13 @@ Status OfflineDB::OpenLocked(const std::string& directory,
   Status status = LoadOwnOptions(rocksdb::Env::Default(), directory, wal_dir,
                                  &own, damaged_log);
   if (!status.ok()) return status;
+  MergeRecords merge_records(own.families);
+  own.db.wal_filter = &merge_records;
   status =
       OpenPlainForReadOnly(own.db, directory, own.families, &handles_, &db_);
+  // It is a log cut short that RocksDB then finds fault with, if anything.
+  const Status merges = merge_records.Check(rocksdb::Env::Default(), directory);
+  if (!merges.ok()) return merges;
   status = NameDamagedFile(status, rocksdb::Env::Default(), directory);
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     if (handle->GetName() != kIndexFamilyName) {

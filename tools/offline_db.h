@@ -37,7 +37,8 @@ rocksdb::Status CheckHasIndex(const std::string& directory,
 
 // Opened read-only: nothing in the directory changes. Locked like an open
 // database, so that nobody writes to it meanwhile. With the database's own
-// options (own_options.h).
+// options (own_options.h). InvalidArgument: the log has Merge records of a
+// family whose merge operator RocksDB cannot make by its name.
 class OfflineDB {
  public:
   // IOError: it is open somewhere, is not there, or may not be locked.

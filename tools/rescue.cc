@@ -15,6 +15,7 @@
 #include "replication/session/pair_coding.h"
 #include "replication/store/index/plain_value.h"
 #include "replication/store/offline/offline_replica.h"
+#include "replication/store/open/merge_records.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksync/replica_id.h"
@@ -181,8 +182,13 @@ class Export {
       return Status::OK();
     }
     std::string value;
-    const bool reads =
-        ReadPairOf(replica_, family.ordinal, difference.key, &value).ok();
+    const Status read =
+        ReadPairOf(replica_, family.ordinal, difference.key, &value);
+    rocksdb::DB* const db = replica_.reader().db();
+    const Status merges =
+        NameMergeOperator(read, db->GetEnv(), db->GetName(), family.name);
+    if (merges.IsInvalidArgument()) return merges;
+    const bool reads = read.ok();
     const bool says = difference.mine.hash != ElementHash{};
     const bool matches =
         reads &&

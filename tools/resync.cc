@@ -66,8 +66,7 @@ Status Resync(const ResyncToolOptions& options, bool watched,
   OwnOptions own;
   if (status.ok()) status = LoadCopiedOptions(options.directory, &own);
   if (status.ok()) {
-    status =
-        ReadReplicatedFamilies(options.directory, &own, &replication.families);
+    status = ReadReplicatedFamilies(options.directory, &own, &replication);
   }
   if (!status.ok()) return status;
   return ReplicatedDB::Resync(own.db, replication, options.directory,

@@ -5,6 +5,7 @@
 #include "replication/metrics/json.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/index/plain_value.h"
+#include "replication/store/open/merge_records.h"
 
 namespace rocksync {
 namespace {
@@ -45,6 +46,9 @@ Status UncertainPairsOf(const IndexReader& reader, const Family& family,
       found->pairs[{family.ordinal, std::move(key)}] = entry;
     }
   }
+  const Status merges = NameMergeOperator(pair->status(), reader.db()->GetEnv(),
+                                          reader.db()->GetName(), family.name);
+  if (merges.IsInvalidArgument()) return merges;
   // What is damaged stops nobody from saving the rest.
   if (!pair->status().ok()) {
     found->unread.push_back("family " + Readable(family.name) + ": " +

@@ -213,7 +213,8 @@ class ReplicatedDB : public VersionSpecificDB {
   // the moment of a crash, the database is as it was, or plain. Also for one
   // whose index is lost.
   // `column_families`: those of the database that cannot be opened with default
-  // options (comparator, merge operator); others are found.
+  // options (comparator, merge operator); others are found. InvalidArgument:
+  // the log has Merge records of one whose operator is not given.
   static rocksdb::Status Detach(
       const rocksdb::DBOptions& options, const std::string& name,
       const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families = {});

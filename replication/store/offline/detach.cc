@@ -21,6 +21,7 @@
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/damaged_manifest.h"
+#include "replication/store/open/merge_records.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/shared_paths.h"
 #include "rocksdb/db.h"
@@ -130,6 +131,9 @@ Status ReplicatedDB::Detach(
   // A damaged marker goes as well.
   if (!read.ok() && !read.IsNotFound() && !read.IsCorruption()) return read;
   status = CheckFreeToWrite(options.env, name);
+  std::unique_ptr<DirectoryClaim> claim;
+  if (status.ok()) status = DirectoryClaim::Take(options.env, name, &claim);
+  if (status.ok()) status = CheckMergeRecords(options, name, families);
   // Else RocksDB would delete the tables that it does not list.
   const bool index_due = read.ok() && !found.Lists(std::string());
   if (status.ok() && index_due &&
@@ -140,8 +144,6 @@ Status ReplicatedDB::Detach(
   if (status.ok() && index_due) {
     status = CheckMark(options, name, families, found);
   }
-  std::unique_ptr<DirectoryClaim> claim;
-  if (status.ok()) status = DirectoryClaim::Take(options.env, name, &claim);
   if (!status.ok()) return status;
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;

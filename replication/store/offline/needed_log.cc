@@ -50,8 +50,9 @@ uint64_t SequenceOf(const rocksdb::WriteBatch& batch) {
 }  // namespace
 
 rocksdb::WalFilter::WalProcessingOption NeededLog::LogRecordFound(
-    unsigned long long, const std::string&, const rocksdb::WriteBatch& batch,
-    rocksdb::WriteBatch*, bool*) {
+    unsigned long long log, const std::string& file,
+    const rocksdb::WriteBatch& batch, rocksdb::WriteBatch* changed,
+    bool* is_changed) {
   ++batches_;
   FamiliesOf families;
   if (!batch.Iterate(&families).ok() || batch.Count() == 0) {
@@ -61,7 +62,8 @@ rocksdb::WalFilter::WalProcessingOption NeededLog::LogRecordFound(
   for (const uint32_t id : families.ids()) {
     const auto in_tables = in_tables_.find(id);
     if (in_tables == in_tables_.end() || in_tables->second < last) {
-      return WalProcessingOption::kContinueProcessing;
+      return merge_records_.LogRecordFound(log, file, batch, changed,
+                                           is_changed);
     }
   }
   return WalProcessingOption::kIgnoreCurrentRecord;

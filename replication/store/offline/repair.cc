@@ -22,6 +22,7 @@
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/newer_rocksdb.h"
+#include "replication/store/open/merge_records.h"
 #include "replication/store/open/options_file.h"
 #include "replication/store/write/free_space.h"
 #include "rocksdb/db.h"
@@ -366,7 +367,7 @@ Status Repairing::MergeTables() {
 
 Status Repairing::ReplayLogs(uint64_t* batches) {
   progress_("replays the log");
-  NeededLog needed(in_tables_);
+  NeededLog needed(in_tables_, families_);
   rocksdb::DBOptions options = options_;
   // As much of the log as reads.
   options.wal_recovery_mode = kRestRecovery;
@@ -377,7 +378,8 @@ Status Repairing::ReplayLogs(uint64_t* batches) {
       options, /*as_they_are=*/false,
       [](rocksdb::DB*, ColumnFamilyHandle*) { return Status::OK(); });
   *batches = needed.batches();
-  return status;
+  const Status merges = needed.merge_records().Check(env_, directory_);
+  return merges.ok() ? status : merges;
 }
 
 // With the options of the OPTIONS file, which RocksDB writes anew here.
@@ -444,7 +446,10 @@ Status Repairing::WithEachFamily(const rocksdb::DBOptions& options,
   }
   if (!status.ok()) return status;
   for (ColumnFamilyHandle* handle : handles) {
-    if (status.ok()) status = visit(db.get(), handle);
+    if (status.ok()) {
+      status = NameMergeOperator(visit(db.get(), handle), env_, directory_,
+                                 handle->GetName());
+    }
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
   const Status closed = db->Close();

@@ -27,6 +27,7 @@
 #include "replication/store/offline/own_options.h"
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/damaged_files.h"
+#include "replication/store/open/merge_records.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/seal.h"
 #include "replication/store/open/shared_paths.h"
@@ -211,11 +212,20 @@ Status CheckReadOnly(
   *manifest = CurrentManifest(options.env, name);
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
-  status = OpenPlainForReadOnly(options, name, families, &handles, &db);
-  if (!status.ok()) return NameDamagedFile(status, options.env, name);
+  MergeRecords merge_records(families);
+  rocksdb::DBOptions reading = options;
+  reading.wal_filter = &merge_records;
+  status = OpenPlainForReadOnly(reading, name, families, &handles, &db);
+  const Status merges = merge_records.Check(options.env, name);
+  if (!status.ok()) {
+    return merges.ok() ? NameDamagedFile(status, options.env, name) : merges;
+  }
   std::unique_ptr<OfflineReplica> replica;
-  status = OfflineReplica::Open(db.get(), handles, replication.cluster_name,
-                                replication.cluster_secret, &replica);
+  status = merges;
+  if (status.ok()) {
+    status = OfflineReplica::Open(db.get(), handles, replication.cluster_name,
+                                  replication.cluster_secret, &replica);
+  }
   if (status.ok()) status = CheckMark(options.env, name, *replica);
   replica.reset();
   for (ColumnFamilyHandle* handle : handles) {

@@ -20,11 +20,12 @@
 #include "replication/store/index/index_reader.h"
 #include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/index_records.h"
-#include "replication/store/open/info_log.h"
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/log_records.h"
+#include "replication/store/open/merge_records.h"
 #include "replication/store/open/opened.h"
+#include "replication/store/open/options_to_look.h"
 #include "rocksdb/memtablerep.h"
 #include "rocksdb/wal_filter.h"
 #include "rocksdb/write_batch.h"
@@ -80,14 +81,21 @@ class MetaRecordFinder final : public BatchHandler {
 
 // Replays of the log what has a meta record of the index. All of it would have
 // to fit into memory, since a database that is open for reading cannot flush.
-// Counts the batches that RocksDB reads.
+// Counts the batches that RocksDB reads, and looks for Merge records among
+// them.
 class MetaRecordsOnly final : public rocksdb::WalFilter {
  public:
+  explicit MetaRecordsOnly(const std::vector<ColumnFamilyDescriptor>& families)
+      : merge_records_(families) {}
+
+  const MergeRecords& merge_records() const { return merge_records_; }
+
   const char* Name() const override { return "rocksync.MetaRecordsOnly"; }
 
   void ColumnFamilyLogNumberMap(
-      const std::map<uint32_t, uint64_t>&,
+      const std::map<uint32_t, uint64_t>& log_numbers,
       const std::map<std::string, uint32_t>& ids) override {
+    merge_records_.ColumnFamilyLogNumberMap(log_numbers, ids);
     const auto index = ids.find(kIndexFamilyName);
     if (index != ids.end()) index_id_ = index->second;
   }
@@ -97,10 +105,13 @@ class MetaRecordsOnly final : public rocksdb::WalFilter {
     return found == batches_.end() ? 0 : found->second;
   }
 
-  WalProcessingOption LogRecordFound(unsigned long long log, const std::string&,
+  WalProcessingOption LogRecordFound(unsigned long long log,
+                                     const std::string& file,
                                      const rocksdb::WriteBatch& batch,
-                                     rocksdb::WriteBatch*, bool*) override {
+                                     rocksdb::WriteBatch* changed,
+                                     bool* is_changed) override {
     ++batches_[log];
+    merge_records_.LogRecordFound(log, file, batch, changed, is_changed);
     MetaRecordFinder finder(index_id_);
     const bool read = batch.Iterate(&finder).ok();
     return read && !finder.found() ? WalProcessingOption::kIgnoreCurrentRecord
@@ -108,39 +119,20 @@ class MetaRecordsOnly final : public rocksdb::WalFilter {
   }
 
  private:
+  MergeRecords merge_records_;
   uint32_t index_id_ = UINT32_MAX;
   std::map<uint64_t, uint64_t> batches_;  // by the number of the log
 };
 
-// The application's, without what of it would notice or be charged.
-rocksdb::DBOptions OptionsToLook(rocksdb::DBOptions options,
-                                 rocksdb::WalFilter* filter) {
-  constexpr int kOpenFiles = 64;  // RocksDB reads those when it opens
-  options.info_log = std::make_shared<NoLog>();
-  options.create_if_missing = false;
-  options.create_missing_column_families = false;
-  options.error_if_exists = false;
-  options.listeners.clear();
-  options.statistics.reset();
-  options.write_buffer_manager.reset();
-  options.db_write_buffer_size = 0;
-  options.sst_file_manager.reset();
-  options.row_cache.reset();
-  options.wal_filter = filter;
-  options.persist_stats_to_disk = false;
-  options.stats_dump_period_sec = 0;
-  options.stats_persist_period_sec = 0;
-  options.max_open_files = options.max_open_files < 0
-                               ? kOpenFiles
-                               : std::min(options.max_open_files, kOpenFiles);
-  return options;
-}
-
 class Look {
  public:
   Look(const ReplicatedDBOptions& replication, const std::string& name,
-       const BeforeLooking& before)
-      : replication_(replication), name_(name), before_(before) {
+       const BeforeLooking& before,
+       const std::vector<ColumnFamilyDescriptor>& families)
+      : replication_(replication),
+        name_(name),
+        before_(before),
+        filter_(families) {
     traces_.loss = before.loss;
   }
   ~Look() {
@@ -223,8 +215,9 @@ bool Look::IsSealed() const {
 }
 
 Status Look::Judge(LookedAt* result) {
+  Status status = filter_.merge_records().Check(db_->GetEnv(), name_);
+  if (!status.ok()) return status;
   traces_.has_index = !IsEmpty(index_);
-  Status status;
   if (traces_.has_index) {
     status = ReadIndexRecords(db_.get(), index_, replication_, name_, &records_,
                               &traces_, &seal_);
@@ -307,7 +300,7 @@ LookedAt LookAhead(const rocksdb::DBOptions& options,
   if (options.best_efforts_recovery) return result;
   const DirectoryLock lock(options.env, name);
   if (!lock.status().ok()) return result;
-  Look look(replication, name, before);
+  Look look(replication, name, before, families);
   result.status = look.Open(options, families);
   if (result.status.ok()) {
     result.status = look.Judge(&result);

@@ -26,6 +26,7 @@
 #include "replication/store/open/info_log.h"
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/open/merge_records.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/shared_paths.h"
 #include "replication/store/open/surroundings.h"
@@ -146,6 +147,8 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   if (status.ok()) NoteWhatIsDropped();
   if (status.ok() && traces_.loss != Loss::kNone) status = BeginOnRest();
   if (status.ok()) status = OpenDatabase(families);
+  } else if (status.ok()) {
+    status = CheckMergeRecords(options_, name_, families);
   if (status.ok()) status = ReadRecords();
   if (status.ok()) status = JudgeProvenance();
   if (status.ok()) {

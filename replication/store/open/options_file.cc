@@ -1,5 +1,7 @@
 #include "replication/store/open/options_file.h"
 
+#include <string_view>
+
 #include "replication/store/open/newer_rocksdb.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_util.h"
@@ -38,6 +40,32 @@ Status LoadOptionsFile(Env* env, const std::string& directory,
       "open the database once by the program that uses it, which writes a new "
       "one: " +
           read.ToString());
+}
+
+Status ReadOptionsFile(Env* env, const std::string& directory,
+                       std::string* name, std::string* bytes) {
+  const Status found = rocksdb::GetLatestOptionsFileName(directory, env, name);
+  return found.ok()
+             ? rocksdb::ReadFileToString(env, directory + "/" + *name, bytes)
+             : found;
+}
+
+Status MergeOperatorName(Env* env, const std::string& directory,
+                         const std::string& family, std::string* name) {
+  name->clear();
+  std::string file;
+  std::string text;
+  const Status read = ReadOptionsFile(env, directory, &file, &text);
+  if (!read.ok()) return read;
+  constexpr std::string_view kOption = "\n  merge_operator=";
+  const size_t section = text.find("[CFOptions \"" + family + "\"]");
+  const size_t end = text.find("\n[", section);  // of the section
+  const size_t option = text.find(kOption, section);
+  if (section == std::string::npos || option >= end) return read;
+  const size_t value = option + kOption.size();
+  *name = text.substr(value, text.find('\n', value) - value);
+  if (*name == "nullptr") name->clear();
+  return read;
 }
 
 }  // namespace rocksync

@@ -19,6 +19,17 @@ rocksdb::Status LoadOptionsFile(
     rocksdb::DBOptions* options,
     std::vector<rocksdb::ColumnFamilyDescriptor>* families);
 
+// The newest OPTIONS file in `directory`, its name and its bytes. NotFound or
+// PathNotFound: there is none.
+rocksdb::Status ReadOptionsFile(rocksdb::Env* env, const std::string& directory,
+                                std::string* name, std::string* bytes);
+
+// What that file calls the merge operator of `family`, whether RocksDB can make
+// it or not; empty: it has none.
+rocksdb::Status MergeOperatorName(rocksdb::Env* env,
+                                  const std::string& directory,
+                                  const std::string& family, std::string* name);
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_STORE_OPEN_OPTIONS_FILE_H_

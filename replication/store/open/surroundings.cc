@@ -14,6 +14,7 @@
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/look_ahead.h"
+#include "replication/store/open/merge_records.h"
 #include "replication/store/open/shared_paths.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
@@ -211,9 +212,12 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
                        families);
     if (!looked.status.ok()) return looked.status;
     around->dropped = std::move(looked.dropped);
+  } else if (around->has_database) {
+    looked.provenance = Judge(traces);
+    const Status merges = CheckMergeRecords(options, name, families);
+    if (!merges.ok()) return merges;
   } else {
-    looked.provenance =
-        around->has_database ? Judge(traces) : Provenance::kPlain;
+    looked.provenance = Provenance::kPlain;
   }
   const bool stays = looked.provenance == Provenance::kOwn ||
                      (around->clone.has_value() && around->has_index);
