@@ -13,6 +13,7 @@
 #include "replication/base/random_bits.h"
 #include "replication/clone/clone.h"
 #include "replication/store/offline/own_options.h"
+#include "replication/store/open/kept_options_file.h"
 #include "rocksync/replica_id.h"
 #include "tools/copied_options.h"
 #include "tools/copy_progress.h"
@@ -79,9 +80,12 @@ Status OpenAndProve(const ReplicatedDBOptions& given,
   if (status.ok()) {
     status = ReadReplicatedFamilies(options.directory, &own, &replication);
   }
+  // Of the source, whose program will open this one, too.
+  KeptOptionsFile options_file(rocksdb::Env::Default(), options.directory);
+  if (status.ok()) status = options_file.Read();
   if (!status.ok()) return status;
   return BecomeReplica(own.db, replication, options.directory, own.families,
-                       clone, result);
+                       clone, result, &options_file);
 }
 
 void PrintClone(const CloneToolOptions& options, const CloneResult& result,

@@ -214,7 +214,8 @@ class ReplicatedDB : public VersionSpecificDB {
   // whose index is lost.
   // `column_families`: those of the database that cannot be opened with default
   // options (comparator, merge operator); others are found. InvalidArgument:
-  // the log has Merge records of one whose operator is not given.
+  // the log has Merge records of one whose operator is not given. The OPTIONS
+  // file stays as it was, but for the index.
   static rocksdb::Status Detach(
       const rocksdb::DBOptions& options, const std::string& name,
       const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families = {});

@@ -13,6 +13,7 @@
 #include "replication/peering/link.h"
 #include "replication/peering/replicator_context.h"
 #include "replication/store/format/clone_record.h"
+#include "replication/store/open/kept_options_file.h"
 #include "replication/store/write/refusals.h"
 #include "rocksync/limits.h"
 #include "rocksync/replicated_db.h"
@@ -174,11 +175,13 @@ Status BecomeReplica(const rocksdb::DBOptions& options,
                      const ReplicatedDBOptions& replication,
                      const std::string& name,
                      const std::vector<ColumnFamilyDescriptor>& families,
-                     const CloneOptions& clone, CloneResult* result) {
+                     const CloneOptions& clone, CloneResult* result,
+                     const KeptOptionsFile* options_file) {
   TellStage(clone, CloneProgress::Stage::kOpening, *result);
   if (Cancelled(clone)) return WasCancelled();
   OpenReplica replica;
-  const Status s = replica.Open(options, replication, name, families);
+  Status s = replica.Open(options, replication, name, families);
+  if (s.ok() && options_file != nullptr) s = options_file->PutBack();
   if (!s.ok()) return s;
   result->replica_id = replica.db()->Identity().replica_id;
   TellStage(clone, CloneProgress::Stage::kProving, *result);

@@ -15,6 +15,7 @@
 namespace rocksync {
 
 class CloneDirectory;
+class KeptOptionsFile;
 class Link;
 class ReplicatedDB;
 struct ReplicatorContext;
@@ -59,12 +60,14 @@ rocksdb::Status CopyReplica(rocksdb::Env* env,
                             CloneResult* result);
 
 // Opens a copy as the new replica, proves it equal to the source, and closes
-// it.
+// it. `options_file` is put back unless it is null: the options are not the
+// application's, or not quite.
 rocksdb::Status BecomeReplica(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
-    const CloneOptions& clone, CloneResult* result);
+    const CloneOptions& clone, CloneResult* result,
+    const KeptOptionsFile* options_file = nullptr);
 
 }  // namespace rocksync
 

@@ -31,6 +31,7 @@
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/offline/directory_access.h"
+#include "replication/store/open/kept_options_file.h"
 #include "replication/store/open/predecessor.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
@@ -59,7 +60,8 @@ class Resyncing {
         name_(name),
         families_(families),
         resync_(resync),
-        result_(result) {
+        result_(result),
+        options_file_(options.env, name) {
     // It lies elsewhere until the switch.
     copy_options_.create_if_missing = false;
     copy_options_.create_missing_column_families = false;
@@ -81,6 +83,10 @@ class Resyncing {
     return s;
   }
 
+  // As the replica's last opening left it; it goes where the copy is put.
+  // REQUIRES: Run was OK.
+  const KeptOptionsFile& options_file() const { return options_file_; }
+
  private:
   Status CheckArguments() const;
   Status OpenOld();
@@ -99,6 +105,7 @@ class Resyncing {
   const ResyncOptions& resync_;
   const CloneOptions& clone_ = resync_.copy;
   ResyncResult* const result_;
+  KeptOptionsFile options_file_;
   rocksdb::DBOptions copy_options_ = options_;
   ReplicatedDBOptions copy_replication_ = replication_;
 
@@ -151,7 +158,9 @@ Status Resyncing::OpenOld() {
   rocksdb::DBOptions options = options_;
   options.create_if_missing = false;
   options.create_missing_column_families = false;
+  if (s.ok()) s = options_file_.Read();
   if (s.ok()) s = old_.Open(options, replication_, name_, families_);
+  if (s.ok()) s = options_file_.PutBack();
   if (!s.ok()) return s;
   manifest_ = CurrentManifest(options_.env, name_);
   const uint64_t id = old_.db()->Identity().replica_id;
@@ -255,11 +264,14 @@ Status Resyncing::CarryOverWhatIsMissing() {
                              &predecessor);
   predecessor.source = source_;
   OpenReplica copy;
+  const std::string directory = ResyncDirectory(options_.env, name_);
+  KeptOptionsFile options_file(options_.env, directory);
+  if (s.ok()) s = options_file.ReadFrom(name_);
   if (s.ok()) {
-    s = copy.Open(copy_options_, copy_replication_,
-                  ResyncDirectory(options_.env, name_), families_,
+    s = copy.Open(copy_options_, copy_replication_, directory, families_,
                   &predecessor);
   }
+  if (s.ok()) s = options_file.PutBack();
   if (!s.ok()) return s;
   const auto from = StoreAccess::NewView(old_.db());
   const auto to = StoreAccess::NewView(copy.db());
@@ -302,12 +314,13 @@ Status ReplicatedDB::Resync(const rocksdb::DBOptions& options,
   // The process may be in the very directory that is replaced.
   const std::string absolute = AbsolutePath(options.env, name);
   const std::string& directory = absolute.empty() ? name : absolute;
-  const Status s =
-      Resyncing(there, replication, directory, families, resync, result).Run();
+  Resyncing resyncing(there, replication, directory, families, resync, result);
+  const Status s = resyncing.Run();
   if (!s.ok() || !result->copied) return s;
   there.create_if_missing = false;
-  const Status opened = BecomeReplica(there, replication, directory, families,
-                                      resync.copy, &result->copy);
+  const Status opened =
+      BecomeReplica(there, replication, directory, families, resync.copy,
+                    &result->copy, &resyncing.options_file());
   // The copy is in place, whatever keeps it from being proven.
   if (!opened.ok()) {
     result->copy.proven_equal = false;

@@ -21,6 +21,7 @@
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/damaged_manifest.h"
+#include "replication/store/open/kept_options_file.h"
 #include "replication/store/open/merge_records.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/shared_paths.h"
@@ -89,15 +90,42 @@ Status AllowForNoIndex(rocksdb::DB* db, ColumnFamilyHandle* index,
 
 // REQUIRES: the database is open, so that nobody else has it.
 Status TakeAway(rocksdb::DB* db, ColumnFamilyHandle* index,
-                const std::optional<Marker>& marker) {
-  Status status;
-  if (marker.has_value() && index != nullptr) {
+                const std::optional<Marker>& marker,
+                KeptOptionsFile* options_file) {
+  // Whatever follows, a kill leaves the application's options.
+  Status status = options_file->PutBack();
+  if (status.ok() && marker.has_value() && index != nullptr) {
     status = AllowForNoIndex(db, index, *marker);
   }
   // Durable when it returns.
   if (status.ok() && index != nullptr) status = db->DropColumnFamily(index);
+  if (status.ok()) {
+    options_file->LeaveOut(kIndexFamilyName);
+    status = options_file->PutBack();
+  }
   if (status.ok()) status = ForgetDroppedBatches(db->GetEnv(), db->GetName());
   return status.ok() ? RemoveMarker(db->GetEnv(), db->GetName()) : status;
+}
+
+// All that writes. REQUIRES: this process has claimed the directory.
+Status OpenAndTakeAway(const rocksdb::DBOptions& options,
+                       const std::string& name,
+                       const std::vector<ColumnFamilyDescriptor>& families,
+                       const std::optional<Marker>& marker) {
+  KeptOptionsFile options_file(options.env, name);
+  Status status = options_file.Read();
+  if (!status.ok()) return status;
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
+  status =
+      OpenExisting(WithLogAtHome(options, name), name, families, &handles, &db);
+  if (!status.ok()) return status;
+  status = TakeAway(db.get(), FindIndex(handles), marker, &options_file);
+  for (ColumnFamilyHandle* handle : handles) {
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  const Status closed = db->Close();
+  return status.ok() ? closed : status;
 }
 
 }  // namespace
@@ -145,18 +173,9 @@ Status ReplicatedDB::Detach(
     status = CheckMark(options, name, families, found);
   }
   if (!status.ok()) return status;
-  std::vector<ColumnFamilyHandle*> handles;
-  std::unique_ptr<rocksdb::DB> db;
-  status =
-      OpenExisting(WithLogAtHome(options, name), name, families, &handles, &db);
-  if (!status.ok()) return status;
-  status = TakeAway(db.get(), FindIndex(handles),
-                    read.ok() ? std::optional<Marker>(found) : std::nullopt);
-  for (ColumnFamilyHandle* handle : handles) {
-    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
-  }
-  const Status closed = db->Close();
-  return status.ok() ? closed : status;
+  return OpenAndTakeAway(
+      options, name, families,
+      read.ok() ? std::optional<Marker>(found) : std::nullopt);
 }
 
 }  // namespace rocksync

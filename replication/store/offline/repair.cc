@@ -20,9 +20,10 @@
 #include "replication/store/offline/table_files.h"
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/files_left.h"
+#include "replication/store/open/kept_options_file.h"
 #include "replication/store/open/log_files.h"
-#include "replication/store/open/newer_rocksdb.h"
 #include "replication/store/open/merge_records.h"
+#include "replication/store/open/newer_rocksdb.h"
 #include "replication/store/open/options_file.h"
 #include "replication/store/write/free_space.h"
 #include "rocksdb/db.h"
@@ -126,6 +127,7 @@ class Repairing {
   Status MergeTables();
   Status ReplayLogs(uint64_t* batches);
   Status Look(Repaired* repaired);
+  Status PutOptionsBack(const Repaired& repaired) const;
   Status Finish();
   Status WithEachFamily(const rocksdb::DBOptions& options, bool as_they_are,
                         const Visit& visit);
@@ -183,6 +185,7 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
   repaired->log_batches_dropped =
       logs.sound_batches - std::min(logs.sound_batches, read);
   if (status.ok()) status = Look(repaired);
+  if (status.ok()) status = PutOptionsBack(*repaired);
   return status.ok() ? Finish() : status;
 }
 
@@ -382,7 +385,7 @@ Status Repairing::ReplayLogs(uint64_t* batches) {
   return merges.ok() ? status : merges;
 }
 
-// With the options of the OPTIONS file, which RocksDB writes anew here.
+// With the options of the OPTIONS file.
 Status Repairing::Look(Repaired* repaired) {
   progress_("counts what is there");
   std::vector<FamilyRecord> unindexed;
@@ -407,6 +410,16 @@ Status Repairing::Look(Repaired* repaired) {
     }
   }
   return status;
+}
+
+// RocksDB has written an OPTIONS file here, without what it cannot make.
+Status Repairing::PutOptionsBack(const Repaired& repaired) const {
+  KeptOptionsFile options_file(env_, unfinished_);
+  const Status status = options_file.ReadFrom(directory_);
+  for (const std::string& family : repaired.without_table) {
+    options_file.LeaveOut(family);
+  }
+  return status.ok() ? options_file.PutBack() : status;
 }
 
 Status Repairing::Finish() {

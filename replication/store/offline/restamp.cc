@@ -27,6 +27,7 @@
 #include "replication/store/offline/own_options.h"
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/damaged_files.h"
+#include "replication/store/open/kept_options_file.h"
 #include "replication/store/open/merge_records.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/seal.h"
@@ -210,11 +211,11 @@ Status CheckReadOnly(
   if (status.ok()) status = CheckMayWrite(name + "/");
   if (!status.ok()) return status;
   *manifest = CurrentManifest(options.env, name);
-  std::vector<ColumnFamilyHandle*> handles;
-  std::unique_ptr<rocksdb::DB> db;
   MergeRecords merge_records(families);
   rocksdb::DBOptions reading = options;
   reading.wal_filter = &merge_records;
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
   status = OpenPlainForReadOnly(reading, name, families, &handles, &db);
   const Status merges = merge_records.Check(options.env, name);
   if (!status.ok()) {
@@ -232,6 +233,18 @@ Status CheckReadOnly(
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
   return status;
+}
+
+// The database may be open although it is not OK.
+Status OpenKeepingOptions(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    std::vector<ColumnFamilyHandle*>* handles,
+    std::unique_ptr<rocksdb::DB>* db) {
+  KeptOptionsFile options_file(options.env, name);
+  Status status = options_file.Read();
+  if (status.ok()) status = OpenExisting(options, name, families, handles, db);
+  return status.ok() ? options_file.PutBack() : status;
 }
 
 }  // namespace
@@ -274,12 +287,14 @@ Status ReplicatedDB::Restamp(
   if (!status.ok()) return status;
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
-  status = OpenExisting(options, name, families, &handles, &db);
-  if (!status.ok()) return status;
+  status = OpenKeepingOptions(options, name, families, &handles, &db);
+  if (db == nullptr) return status;
   std::unique_ptr<OfflineReplica> replica;
-  status =
-      OfflineReplica::OpenToWrite(db.get(), handles, replication.cluster_name,
-                                  replication.cluster_secret, &replica);
+  if (status.ok()) {
+    status =
+        OfflineReplica::OpenToWrite(db.get(), handles, replication.cluster_name,
+                                    replication.cluster_secret, &replica);
+  }
   if (status.ok()) status = CheckMark(options.env, name, *replica);
   if (status.ok()) {
     completion->Start(replica->table(), replica->identity().home_id);

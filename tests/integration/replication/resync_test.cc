@@ -22,6 +22,7 @@
 #include "tests/integration/replication/version_of.h"
 #include "tests/integration/store/index_equals_data.h"
 #include "tests/support/open_plain.h"
+#include "tests/support/options_text.h"
 #include "tests/support/wrong_clock.h"
 
 namespace rocksync {
@@ -115,7 +116,9 @@ class ResyncTest : public ReplicationTest {
 
 TEST_F(ResyncTest, IsTheReplicaThatItWasAndKeepsWhatItAloneHolds) {
   PartFarBehind();
+  const std::string options_file = OptionsText(Dir());
   ASSERT_TRUE(IsOk(Resync()));
+  EXPECT_EQ(OptionsText(Dir()), options_file);
   EXPECT_TRUE(result_.copy.proven_equal) << result_.copy.session_error;
   EXPECT_EQ(result_.copy.replica_id, id_);
   EXPECT_EQ(result_.copy.source_id, source_->id());

@@ -11,8 +11,10 @@
 #include "nlohmann/json.hpp"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/format/clone_record.h"
+#include "rocksdb/merge_operator.h"
 #include "rocksync/replica_id.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/options_text.h"
 #include "tools/clone.h"
 #include "tools/diff.h"
 #include "tools/id.h"
@@ -78,6 +80,63 @@ TEST_F(ResyncToolTest, SaysWhatBecameOfTheReplica) {
   EXPECT_THAT(out_.str(), HasSubstr("proven equal to its source"));
   ASSERT_TRUE(old->Open());
   EXPECT_EQ(old->Scan(), source_->Scan());
+}
+
+// That RocksDB cannot make by its name.
+class OwnOperator final : public rocksdb::AssociativeMergeOperator {
+ public:
+  const char* Name() const override { return "test.Own"; }
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice*,
+             const rocksdb::Slice& value, std::string* merged,
+             rocksdb::Logger*) const override {
+    *merged = value.ToString();
+    return true;
+  }
+};
+
+// The commands open a database with what they can make, and its program's
+// options stay in the OPTIONS file: of a clone the source's, of a resync its
+// own.
+TEST_F(ResyncToolTest, ItsProgramsOptionsStay) {
+  const auto replica = [this](const std::string& name, int jobs) {
+    TestReplica::Setting setting = SettingOf(name);
+    setting.adjust = [jobs](rocksdb::Options* options,
+                            ReplicatedDBOptions* replication) {
+      options->merge_operator = std::make_shared<OwnOperator>();
+      options->max_background_jobs = jobs;
+      replication->merge_families = {"default"};
+    };
+    return std::make_unique<TestReplica>(setting);
+  };
+  const auto source = replica("merging", 3);
+  ASSERT_TRUE(source->Open());
+  ASSERT_TRUE(IsOk(source->Start()));
+  source->Put("k", "v");
+  const auto of_source =
+      ApplicationOptions(OptionsText(source->setting().directory));
+  CloneToolOptions clone;
+  clone.source = source->address();
+  clone.directory = directory_ / "clone";
+  clone.credentials = options_.credentials;
+  ASSERT_EQ(RunClone(clone, out_, err_), 0) << err_.str();
+  EXPECT_EQ(ApplicationOptions(OptionsText(clone.directory)), of_source);
+
+  const auto old = replica("old", 4);
+  ASSERT_TRUE(old->Open());
+  old->Put("alone", "1");
+  old->Close();
+  const std::string before = OptionsText(options_.directory);
+  EXPECT_NE(ApplicationOptions(before), of_source);
+  options_.source = source->address();
+  options_.copy_from_share = 0;
+  ASSERT_EQ(Run(), 0) << err_.str();
+  EXPECT_EQ(OptionsText(options_.directory), before);
+  // It does not begin.
+  ASSERT_TRUE(old->Open());
+  old->Close();
+  options_.source = "localhost:1";
+  EXPECT_EQ(Run(), 2);
+  EXPECT_EQ(OptionsText(options_.directory), before);
 }
 
 TEST_F(ResyncToolTest, SaysWhyItIsNotProven) {
