@@ -28,6 +28,7 @@
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/merge_records.h"
 #include "replication/store/open/provenance.h"
+#include "replication/store/open/rest.h"
 #include "replication/store/open/shared_paths.h"
 #include "replication/store/open/surroundings.h"
 #include "replication/store/open/write_buffer_budget.h"
@@ -41,6 +42,13 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::DB;
 using rocksdb::Status;
+
+Status NameNotOpened(const Status& status, const std::string& name) {
+  const char* const who = WhoHasItOpen(status);
+  return who == nullptr ? NameCannotBeMade(status, name)
+                        : Status::IOError("rocksync: " + name + " " + who,
+                                          status.ToString());
+}
 
 // One opening, step by step. Destroys what it opened unless it is released.
 class Opening {
@@ -139,6 +147,8 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   if (status.ok() && predecessor_ == nullptr) {
     status =
         CheckBeforeWriting(options_, replication_, name_, families, &before_);
+  } else if (status.ok()) {
+    status = CheckMergeRecords(options_, name_, families);
   }
   // A resync's copy is opened for the directory whose place it takes.
   if (status.ok() && predecessor_ == nullptr) {
@@ -147,8 +157,6 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   if (status.ok()) NoteWhatIsDropped();
   if (status.ok() && traces_.loss != Loss::kNone) status = BeginOnRest();
   if (status.ok()) status = OpenDatabase(families);
-  } else if (status.ok()) {
-    status = CheckMergeRecords(options_, name_, families);
   if (status.ok()) status = ReadRecords();
   if (status.ok()) status = JudgeProvenance();
   if (status.ok()) {
@@ -211,10 +219,9 @@ Status Opening::OpenDatabase(
   // and, since the log then ends there, all that was synced after it.
   options_.avoid_flush_during_recovery = false;
   if (traces_.loss != Loss::kNone) {
-    options_.wal_recovery_mode = kRestRecovery;
-    // In that mode RocksDB cannot tell old records in such a file.
-    options_.recycle_log_file_num = 0;
+    status = ReplayRest(options_, replication_, name_, families);
   }
+  if (!status.ok()) return NameNotOpened(status, name_);
   opened_.indexed.memtable =
       NewIndexMemtable(replication_, options_.write_buffer_manager);
   index_options_ = IndexFamilyOptions(replication_, opened_.indexed.memtable,
@@ -229,10 +236,7 @@ Status Opening::OpenDatabase(
   db_ = opened.release();
   if (!status.ok()) {
     handles_.clear();
-    const char* const who = WhoHasItOpen(status);
-    return who == nullptr ? NameCannotBeMade(status, name_)
-                          : Status::IOError("rocksync: " + name_ + " " + who,
-                                            status.ToString());
+    return NameNotOpened(status, name_);
   }
   opened_.claim->LookAgain();
   SayWhatWasDropped();

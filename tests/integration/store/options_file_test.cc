@@ -4,12 +4,16 @@
 #include "rocksync/options_file.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "replication/store/format/marker.h"
+#include "replication/store/offline/repair.h"
 #include "rocksdb/utilities/options_util.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/options_text.h"
 
 namespace rocksync {
 namespace {
@@ -129,6 +133,143 @@ TEST_F(OptionsFileTest, OfAPlainDatabase) {
   EXPECT_TRUE(
       LoadReplicatedOptions(Strict(), Dir("nothing"), &options, &families)
           .IsPathNotFound());
+}
+
+// RocksDB writes with what it opened a database last, and a program may open it
+// with that the next time.
+class OptionsThatOpenLeavesTest : public OptionsFileTest {
+ protected:
+  void SetUp() override {
+    OptionsFileTest::SetUp();
+    options_.max_background_jobs = 3;
+    options_.recycle_log_file_num = 2;
+    options_.max_total_wal_size = 5 << 20;
+    options_.write_buffer_size = 1 << 20;
+    options_.compression = rocksdb::kNoCompression;
+    Plain(options_);
+  }
+  // As a program without this library leaves them.
+  void Plain(const rocksdb::Options& options) {
+    rocksdb::DB* raw = nullptr;
+    ASSERT_ROCKS_OK(OpenPlain(options, Dir("plain"), &raw));
+    delete raw;
+    plain_ = ApplicationOptions(OptionsText(Dir("plain")));
+  }
+  void OpenAndCompare(const std::string& name = "db") {
+    ASSERT_ROCKS_OK(Open(name));
+    EXPECT_EQ(ApplicationOptions(OptionsText(Dir(name))), plain_);
+    ASSERT_ROCKS_OK(Put("k", "v"));
+    // Into a file that is made anew.
+    ColumnFamilyHandle* handle = nullptr;
+    ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "young", &handle));
+    ASSERT_ROCKS_OK(db_->DropColumnFamily(handle));
+    ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handle));
+    EXPECT_EQ(ApplicationOptions(OptionsText(Dir(name))), plain_);
+    ASSERT_ROCKS_OK(db_->Close());
+    db_.reset();
+    EXPECT_EQ(ApplicationOptions(OptionsText(Dir(name))), plain_);
+  }
+  // As a program opens what it finds, by what the last one left.
+  void LoadAndOpen(const std::string& name) {
+    DBOptions options;
+    std::vector<ColumnFamilyDescriptor> families;
+    ASSERT_ROCKS_OK(
+        LoadReplicatedOptions(Strict(), Dir(name), &options, &families));
+    std::vector<ColumnFamilyHandle*> handles;
+    ReplicatedDB* raw = nullptr;
+    ASSERT_ROCKS_OK(ReplicatedDB::Open(options, replication_, Dir(name),
+                                       families, &handles, &raw));
+    db_.reset(raw);
+    EXPECT_EQ(Get("k"), "v");
+    for (auto* handle : handles) {
+      ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handle));
+    }
+    ASSERT_ROCKS_OK(db_->Close());
+    db_.reset();
+  }
+  void RemoveLogs() {
+    for (const auto& file : std::filesystem::directory_iterator(Dir())) {
+      if (file.path().extension() == ".log") {
+        std::filesystem::remove(file.path());
+      }
+    }
+  }
+
+  std::vector<std::string> plain_;
+};
+
+TEST_F(OptionsThatOpenLeavesTest, OfANewOneAndOneThatIsThere) {
+  OpenAndCompare();
+  OpenAndCompare();
+  LoadAndOpen("db");
+}
+
+TEST_F(OptionsThatOpenLeavesTest, OfAnAdoptedOne) { OpenAndCompare("plain"); }
+
+TEST_F(OptionsThatOpenLeavesTest, OfACopy) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  CopyAsKilled("db", "copy");
+  std::filesystem::remove(Dir("copy") + "/" + kMarkerFileName);
+  replication_.open_copy_as_new_replica = true;
+  OpenAndCompare("copy");
+  replication_.open_copy_as_new_replica = false;
+  LoadAndOpen("copy");
+}
+
+TEST_F(OptionsThatOpenLeavesTest, OfOneThatLostItsLog) {
+  OpenAndCompare();
+  RemoveLogs();
+  ASSERT_TRUE(Open().IsAborted());
+  EXPECT_EQ(ApplicationOptions(OptionsText(Dir())), plain_);
+  replication_.open_copy_as_new_replica = true;
+  OpenAndCompare();
+  replication_.open_copy_as_new_replica = false;
+  LoadAndOpen("db");
+}
+
+TEST_F(OptionsThatOpenLeavesTest, OfOneWhoseIndexIsLost) {
+  OpenAndCompare();
+  RemoveLogs();
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
+  ASSERT_ROCKS_OK(OpenAllPlain({}, Dir(), &handles, &db));
+  for (auto* handle : handles) {
+    if (handle->GetName() == kIndexFamilyName) {
+      ASSERT_ROCKS_OK(db->DropColumnFamily(handle));
+    }
+    ASSERT_ROCKS_OK(db->DestroyColumnFamilyHandle(handle));
+  }
+  db.reset();
+  replication_.adopt_after_index_loss = true;
+  OpenAndCompare();
+  replication_.adopt_after_index_loss = false;
+  LoadAndOpen("db");
+}
+
+TEST_F(OptionsThatOpenLeavesTest, OfARepairedOne) {
+  OpenAndCompare();
+  Repaired repaired;
+  ASSERT_ROCKS_OK(rocksync::Repair(
+      rocksdb::Env::Default(), Dir(), "", Dir("repaired"),
+      [](const std::string&) {}, &repaired));
+  EXPECT_EQ(ApplicationOptions(OptionsText(Dir("repaired"))), plain_);
+  replication_.open_copy_as_new_replica = true;
+  replication_.adopt_after_index_loss = true;
+  OpenAndCompare("repaired");
+  replication_.open_copy_as_new_replica = false;
+  replication_.adopt_after_index_loss = false;
+  LoadAndOpen("repaired");
+}
+
+TEST_F(OptionsThatOpenLeavesTest, OfAKilledOneWithWhatAPlainOpeningKeeps) {
+  // Ignored: see opening.cc.
+  options_.avoid_flush_during_recovery = true;
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  CopyAsKilled("db", "killed");
+  options_.avoid_flush_during_recovery = false;
+  OpenAndCompare("killed");
 }
 
 }  // namespace
