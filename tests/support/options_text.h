@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -40,6 +41,16 @@ inline std::vector<std::string> ApplicationOptions(const std::string& text) {
   }
   std::sort(options.begin(), options.end());
   return options;
+}
+
+// Those that are in one of the two alone.
+inline std::vector<std::string> OtherOptions(
+    const std::vector<std::string>& left,
+    const std::vector<std::string>& right) {
+  std::vector<std::string> other;
+  std::set_symmetric_difference(left.begin(), left.end(), right.begin(),
+                                right.end(), std::back_inserter(other));
+  return other;
 }
 
 }  // namespace rocksync
