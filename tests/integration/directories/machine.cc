@@ -149,10 +149,7 @@ void Machine::Accepted(Database* database, const Paths& paths, Opened* opened) {
     if (!CheckIsFree(*database, path)) return;
   }
   database->pairs = std::move(pairs);
-  database->paths = paths;
-  database->paths.wal = Resolved(paths.wal);
-  database->paths.tables = Resolved(paths.tables);
-  for (auto& [family, path] : database->paths.families) path = Resolved(path);
+  database->Take(paths);
   database->replica = true;
   database->settled = true;
   database->copy = false;

@@ -160,6 +160,11 @@ void Machine::Detach() {
     Refused(status, before, database->home, nullptr);
   } else {
     ++result_.accepted;
+    // It has replayed the log into the directories that it was given.
+    for (const std::string& path : paths.All()) {
+      if (!CheckIsFree(*database, path)) return;
+    }
+    database->Take(paths);
     database->replica = false;
     database->settled = false;
     WriteAsPlain(database);

@@ -82,6 +82,16 @@ std::vector<std::string> Database::Directories() const {
   return all;
 }
 
+void Database::Take(const Paths& given) {
+  const auto resolved = [](const std::string& path) {
+    return path.empty() ? path : Resolved(path);
+  };
+  paths = given;
+  paths.wal = resolved(paths.wal);
+  paths.tables = resolved(paths.tables);
+  for (auto& [family, path] : paths.families) path = resolved(path);
+}
+
 Database* World::Add(const std::string& home) {
   databases_.push_back(std::make_unique<Database>());
   Database* const added = databases_.back().get();

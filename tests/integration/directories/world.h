@@ -31,6 +31,8 @@ struct Database {
   std::string hidden_from;  // empty: it is there
 
   bool live() const { return !lost; }
+  // Its true options from now on.
+  void Take(const Paths& given);
   std::vector<std::string> Directories() const;
   const std::string& Log() const {
     return paths.wal.empty() ? home : paths.wal;
