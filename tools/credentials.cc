@@ -3,12 +3,13 @@
 #include <chrono>
 #include <ostream>
 
+#include "replication/base/may_read.h"
 #include "replication/store/directory/directory_switch.h"
 #include "replication/transport/address.h"
 #include "rocksdb/env.h"
+#include "rocksync/cluster_secret.h"
 #include "rocksync/trial_certificates.h"
-#include "tools/secret/may_read.h"
-#include "tools/secret/secret_file.h"
+#include "tools/secret/open_to_all.h"
 
 namespace rocksync {
 namespace {
@@ -43,7 +44,7 @@ rocksdb::Status ReadClusterSecret(const Credentials& credentials,
         "no cluster secret",
         "pass --secret FILE or, for trials, --certificates DIR");
   }
-  const rocksdb::Status status = ReadSecretFile(file, secret);
+  const rocksdb::Status status = ReadClusterSecret(file, secret);
   if (of_trial && status.IsPathNotFound()) {
     const rocksdb::Status directory =
         CheckTrialDirectory(credentials.trial_directory);
@@ -130,11 +131,6 @@ rocksdb::Status MakeTarget(const Credentials& credentials,
         "a running replica is asked with a certificate of the cluster's CA",
         "give --ca, --certificate and --private-key; or, for trials, "
         "--certificates DIR");
-  }
-  for (const std::string& file :
-       {tls.ca_file, tls.certificate_file, tls.private_key_file}) {
-    status = CheckUserMayRead(file);
-    if (!status.ok()) return status;
   }
   return NewTlsTransport(tls, &target->transport);
 }

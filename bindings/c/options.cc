@@ -1,18 +1,15 @@
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "bindings/c/objects.h"
 #include "bindings/c/rocksdb_objects.h"
 #include "rocksync/c.h"
+#include "rocksync/cluster_secret.h"
 
 namespace {
 
@@ -22,17 +19,6 @@ template <typename Value>
 void Set(rocksync_options_t* options,
          Value rocksync::ReplicatedDBOptions::*field, Value value) {
   if (options != nullptr) options->rep.*field = value;
-}
-
-Status CannotReadSecret(const std::string& file) {
-  const int error = errno;
-  if (error != ENOENT) {
-    return Status::IOError("cannot read " + file, std::strerror(error));
-  }
-  return Status::IOError(
-      "the file of the cluster's secret, " + file + ", is not there",
-      "give the file that all replicas of the cluster have; for a new cluster "
-      "make it once: head -c 32 /dev/urandom > FILE");
 }
 
 void AddName(rocksync_options_t* options,
@@ -90,32 +76,15 @@ void rocksync_options_set_cluster_secret(rocksync_options_t* options,
 
 void rocksync_options_read_cluster_secret(rocksync_options_t* options,
                                           const char* file, char** errptr) {
-  if (file == nullptr) {
-    rocksync::SaveError(errptr, rocksync::NullArgument("file"));
-    return;
+  Status status;
+  if (options == nullptr) {
+    status = rocksync::NullArgument("options");
+  } else if (file == nullptr) {
+    status = rocksync::NullArgument("file");
+  } else {
+    status = rocksync::ReadClusterSecret(file, &options->rep.cluster_secret);
   }
-  std::ifstream in(file, std::ios::binary);
-  if (!in) {
-    rocksync::SaveError(errptr, CannotReadSecret(file));
-    return;
-  }
-  // One byte more than a secret tells a file that is too long.
-  std::array<char,
-             std::tuple_size_v<
-                 decltype(rocksync::ReplicatedDBOptions::cluster_secret)> +
-                 1>
-      bytes;
-  in.read(bytes.data(), bytes.size());
-  const auto size = static_cast<size_t>(in.gcount());
-  if (size + 1 != bytes.size()) {
-    rocksync::SaveError(
-        errptr, Status::InvalidArgument(
-                    file,
-                    "holds no cluster's secret: it must have 32 bytes, no hex "
-                    "and no newline (head -c 32 /dev/urandom)"));
-    return;
-  }
-  rocksync_options_set_cluster_secret(options, bytes.data(), size, errptr);
+  rocksync::SaveError(errptr, status);
 }
 
 void rocksync_options_add_family(rocksync_options_t* options,

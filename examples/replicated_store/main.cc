@@ -31,6 +31,7 @@
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
 #include "rocksdb/version.h"
+#include "rocksync/cluster_secret.h"
 #include "rocksync/filter_policy.h"
 #include "rocksync/leaf_fingerprints.h"
 #include "rocksync/options.h"
@@ -42,8 +43,7 @@
 #include "spdlog/spdlog.h"
 #include "tools/help/help_formatter.h"
 #include "tools/help/standard_descriptors.h"
-#include "tools/secret/may_read.h"
-#include "tools/secret/secret_file.h"
+#include "tools/secret/open_to_all.h"
 
 namespace rocksync {
 namespace {
@@ -86,7 +86,7 @@ void WarnThatItStaysItself(const Settings& settings,
 
 Status ReadSecret(const Settings& settings, ClusterSecret* secret) {
   return settings.trial_directory.empty()
-             ? ReadSecretFile(settings.secret_file, secret)
+             ? ReadClusterSecret(settings.secret_file, secret)
              : MakeTrialSecret(settings.trial_directory, secret);
 }
 
@@ -128,11 +128,6 @@ Status MakeTransport(const Settings& settings, uint64_t replica_id,
     tls.ca_file = certificate.ca_file;
     tls.certificate_file = certificate.certificate_file;
     tls.private_key_file = certificate.private_key_file;
-  }
-  for (const std::string& file :
-       {tls.ca_file, tls.certificate_file, tls.private_key_file}) {
-    const Status status = CheckUserMayRead(file);
-    if (!status.ok()) return status;
   }
   tls.refused = LogRefusedCertificates();
   const Status status = NewTlsTransport(tls, transport);

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "tools/secret/secret_file.h"
+#include "rocksync/cluster_secret.h"
 
 namespace rocksync {
 namespace {
@@ -57,7 +57,7 @@ rocksdb::Status MakeTrialSecret(const std::string& directory,
     const rocksdb::Status status = WriteOnce(file, fresh);
     if (!status.ok()) return status;
   }
-  return ReadSecretFile(file, secret);
+  return ReadClusterSecret(file, secret);
 }
 
 }  // namespace rocksync

@@ -112,7 +112,8 @@ void rocksync_options_set_cluster_name(rocksync_options_t* options,
 void rocksync_options_set_cluster_secret(rocksync_options_t* options,
                                          const void* secret, size_t size,
                                          char** errptr);
-/* The same, read from a file of exactly 32 bytes. */
+/* The same, read from a file of exactly 32 bytes, which may be a pipe;
+   rocksync::ReadClusterSecret tells the errors. */
 void rocksync_options_read_cluster_secret(rocksync_options_t* options,
                                           const char* file, char** errptr);
 /* One more replicated family. Without any, all are. */

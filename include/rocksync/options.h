@@ -25,7 +25,8 @@ struct ReplicatedDBOptions {
   // 32 random bytes, the same on all replicas, never sent. They keep clients of
   // the store from computing the hashes that prove replicas equal. All zero
   // (the default) is refused. Changing the secret of an existing database is
-  // refused too: the index was computed with it.
+  // refused too: the index was computed with it. ReadClusterSecret
+  // (cluster_secret.h) reads it from a file.
   std::array<uint8_t, 32> cluster_secret{};
 
   // Names the cluster; replicas of another cluster are refused. Required.

@@ -607,7 +607,8 @@ class ReplicatedDB : public VersionSpecificDB {
                          rocksdb::ColumnFamilyHandle** handle) override;
 
   rocksdb::Status TakePaths(const std::string& name,
-                            const rocksdb::ColumnFamilyOptions& options) const;
+                            const rocksdb::ColumnFamilyOptions& options,
+                            std::vector<std::string>* taken) const;
   // After `created` of RocksDB: `*handle` is known to the store, or null.
   rocksdb::Status Created(const std::string& name,
                           const rocksdb::ColumnFamilyOptions& options,

@@ -35,13 +35,14 @@ Status ReplicatedDB::Created(const std::string& name,
 
 // At its next opening RocksDB would delete tables there that are not its own.
 Status ReplicatedDB::TakePaths(const std::string& name,
-                               const ColumnFamilyOptions& options) const {
+                               const ColumnFamilyOptions& options,
+                               std::vector<std::string>* taken) const {
   const std::vector<ColumnFamilyDescriptor> family = {{name, options}};
   rocksdb::DBOptions of_tables;
   of_tables.env = db_->GetEnv();
   const std::string directory = AbsolutePath(of_tables.env, db_->GetName());
   const Status status = CheckPathsAreFree(of_tables, family, directory);
-  return status.ok() ? OwnPaths(of_tables, family, directory) : status;
+  return status.ok() ? OwnPaths(of_tables, family, directory, taken) : status;
 }
 
 Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
@@ -56,9 +57,11 @@ Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
   if (*handle == nullptr) {
     IndexedDB* const indexed = store_->indexed();
     status = indexed->space()->Check(indexed->WallMs(), 0, /*deletes=*/false);
-    if (status.ok()) status = TakePaths(name, options);
-    if (!status.ok()) return status;
-    status = db_->CreateColumnFamily(options, name, handle);
+    std::vector<std::string> taken;
+    if (status.ok()) status = TakePaths(name, options, &taken);
+    if (status.ok()) status = db_->CreateColumnFamily(options, name, handle);
+    if (*handle == nullptr) DisownPaths(db_->GetEnv(), taken);
+    if (!status.ok() && *handle == nullptr) return status;
   }
   return Created(name, options, status, handle);
 }
@@ -122,9 +125,13 @@ Status ReplicatedDB::Import(const ColumnFamilyOptions& options,
         "rocksync: CreateColumnFamilyWithImport on a replicated family",
         "create the family and Put its pairs");
   }
-  const Status paths = TakePaths(name, options);
-  if (!paths.ok()) return paths;
-  return Created(name, options, Counted()->Alone(import), handle);
+  std::vector<std::string> taken;
+  Status imported = TakePaths(name, options, &taken);
+  if (imported.ok()) imported = Counted()->Alone(import);
+  if (*handle == nullptr) DisownPaths(db_->GetEnv(), taken);
+  return imported.ok() || *handle != nullptr
+             ? Created(name, options, imported, handle)
+             : imported;
 }
 
 Status ReplicatedDB::CreateColumnFamilyWithImport(

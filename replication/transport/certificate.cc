@@ -12,6 +12,7 @@
 #include <ctime>
 #include <string_view>
 
+#include "replication/base/may_read.h"
 #include "replication/transport/certificates_lock.h"
 
 namespace rocksync {
@@ -205,7 +206,11 @@ rocksdb::Status OpenPem(const std::string& path, BioPtr* file) {
             "; give the PEM files of the cluster's CA, and of a certificate of "
             "it and its private key: `rocksync certificate` makes them");
   }
-  if (fd < 0) return FileFailed("cannot read", path);
+  if (fd < 0) {
+    const rocksdb::Status failed = FileFailed("cannot read", path);
+    const rocksdb::Status may_read = CheckUserMayRead(path);
+    return may_read.ok() ? failed : may_read;
+  }
   struct stat status = {};
   rocksdb::Status opened;
   if (::fstat(fd, &status) != 0) {

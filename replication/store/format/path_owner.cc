@@ -26,6 +26,21 @@ bool TakeLine(std::string_view* text, uint64_t bytes, std::string* line) {
   return true;
 }
 
+// Corruption: it is no file that could be one of these. A pipe would be waited
+// for, and some devices have no end.
+Status ReadBounded(Env* env, const std::string& file, std::string* bytes) {
+  constexpr uint64_t kMostBytes = uint64_t{1} << 16;  // names have 4 KiB
+  struct stat found = {};
+  if (::stat(file.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
+    return Status::Corruption();
+  }
+  uint64_t size = 0;
+  const Status status = env->GetFileSize(file, &size);
+  if (!status.ok()) return status;
+  return size > kMostBytes ? Status::Corruption()
+                           : rocksdb::ReadFileToString(env, file, bytes);
+}
+
 }  // namespace
 
 bool DirectoryName::Is(const DirectoryName& other) const {
@@ -85,21 +100,31 @@ Status ReadOwner(Env* env, const std::string& path, const char* name,
   Status status = env->FileExists(file);
   if (!status.ok()) return status;
   std::string bytes;
-  status = rocksdb::ReadFileToString(env, file, &bytes);
-  if (!status.ok() || Decode(bytes, owner)) return status;
+  status = ReadBounded(env, file, &bytes);
+  if (status.IsIOError() || (status.ok() && Decode(bytes, owner))) {
+    return status;
+  }
+  const bool is_own = name == std::string_view(kPathsFileName);
   return Status::Corruption(
       "rocksync: " + file +
           ", which says whose files outside of a database's directory are, is "
           "damaged",
-      "if this database uses them, remove it");
+      is_own ? "remove it, and the file ROCKSYNC.owner in each directory of "
+               "wal_dir, db_paths and cf_paths that is this database's: the "
+               "opening writes all of them anew"
+             : "if this database uses them, remove it");
 }
 
-Status WriteOwner(Env* env, const char* name, const PathOwner& owner) {
+Status WriteOwner(Env* env, const char* name, const PathOwner& owner,
+                  std::vector<std::string>* written) {
   PathOwner before;
-  const bool there = ReadOwner(env, owner.path.path, name, &before).ok() &&
-                     Encode(before) == Encode(owner);
-  return there ? Status::OK()
-               : ReplaceFile(env, owner.path.path, name, Encode(owner));
+  const Status read = ReadOwner(env, owner.path.path, name, &before);
+  if (read.ok() && Encode(before) == Encode(owner)) return read;
+  const Status status = ReplaceFile(env, owner.path.path, name, Encode(owner));
+  if (status.ok() && read.IsNotFound()) {
+    written->push_back(owner.path.path + "/" + name);
+  }
+  return status;
 }
 
 }  // namespace rocksync

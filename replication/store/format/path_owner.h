@@ -1,6 +1,7 @@
-// Whose files are in a directory outside of a database's own (wal_dir,
-// db_paths, cf_paths): a file there, ROCKSYNC.owner, names the database. So a
-// copy of that database, or another one with the same options, is told from it.
+// Whose files are in a directory that a database's options name besides its own
+// (wal_dir, db_paths, cf_paths), be it within that: a file there,
+// ROCKSYNC.owner, names the database. So a copy of that database, or another
+// one with the same options, is told from it.
 //
 // The database's own directory has a file of the same form, ROCKSYNC.paths, and
 // both hold the same token, 8 random bytes: a database that has come to a
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rocksdb/env.h"
 #include "rocksdb/status.h"
@@ -57,10 +59,12 @@ std::string Encode(const PathOwner& owner);
 // Corruption names it, and the remedy.
 rocksdb::Status ReadOwner(rocksdb::Env* env, const std::string& path,
                           const char* name, PathOwner* owner);
-// Writes nothing if that is there already. Durable when it returns OK.
-// REQUIRES: the directory is there.
+// Writes nothing if that is there already. Durable when it returns OK. If no
+// such file was there, `*written` gets its path. REQUIRES: the directory is
+// there.
 rocksdb::Status WriteOwner(rocksdb::Env* env, const char* name,
-                           const PathOwner& owner);
+                           const PathOwner& owner,
+                           std::vector<std::string>* written);
 
 }  // namespace rocksync
 

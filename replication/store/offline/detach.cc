@@ -152,8 +152,9 @@ Status ReplicatedDB::Detach(
   }
   status = CheckWalDir(options, name);
   if (status.ok()) {
-    status = CheckPathsAreOwn(options, column_families, name,
-                              AbsolutePath(options.env, name), /*plain=*/false);
+    status = CheckPathsAreOwn(
+        options, column_families, name, AbsolutePath(options.env, name),
+        read.IsNotFound() ? Known::kUnmarked : Known::kReplica);
   }
   if (!status.ok()) return status;
   // A damaged marker goes as well.

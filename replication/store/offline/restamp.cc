@@ -270,8 +270,11 @@ Status ReplicatedDB::Restamp(
   }
   if (status.ok()) status = CheckWalDir(given, name);
   if (status.ok()) {
+    Marker marker;
+    const bool unmarked = ReadMarker(options.env, name, &marker).IsNotFound();
     status = CheckPathsAreOwn(options, column_families, name,
-                              AbsolutePath(options.env, name), /*plain=*/false);
+                              AbsolutePath(options.env, name),
+                              unmarked ? Known::kUnmarked : Known::kReplica);
   }
   std::string manifest;
   if (status.ok()) {

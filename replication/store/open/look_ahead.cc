@@ -188,6 +188,11 @@ Status Look::Open(const rocksdb::DBOptions& options,
       std::make_shared<rocksdb::SkipListFactory>();
   rocksdb::DBOptions looking = OptionsToLook(options, &filter_);
   if (traces_.loss != Loss::kNone) looking.wal_recovery_mode = kRestRecovery;
+  // The opening will make it, which one for reading does not.
+  if (!looking.wal_dir.empty() &&
+      options.env->FileExists(looking.wal_dir).IsNotFound()) {
+    looking.wal_dir = name_;
+  }
   const Status status =
       OpenPlainForReadOnly(looking, name_, all, &handles_, &db_);
   if (!status.ok()) {

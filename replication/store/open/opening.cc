@@ -88,6 +88,7 @@ class Opening {
   const Predecessor* const predecessor_;  // may be null
 
   Surroundings before_;
+  std::vector<std::string> owned_;  // files that say so, and were not there
   Traces& traces_ = before_.traces;
   rocksdb::ColumnFamilyOptions index_options_;
   DB* db_ = nullptr;
@@ -104,6 +105,10 @@ class Opening {
 };
 
 Opening::~Opening() {
+  // Of a database that was not made.
+  if (!owned_.empty() && !options_.env->FileExists(name_ + "/CURRENT").ok()) {
+    DisownPaths(options_.env, owned_);
+  }
   if (db_ == nullptr) return;
   opened_.families.clear();
   opened_.other_families.clear();
@@ -152,7 +157,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   }
   // A resync's copy is opened for the directory whose place it takes.
   if (status.ok() && predecessor_ == nullptr) {
-    status = OwnPaths(options_, families, before_.directory);
+    status = OwnPaths(options_, families, before_.directory, &owned_);
   }
   if (status.ok()) NoteWhatIsDropped();
   if (status.ok() && traces_.loss != Loss::kNone) status = BeginOnRest();

@@ -14,6 +14,7 @@
 #include "replication/store/open/info_log.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/options_file.h"
+#include "replication/store/open/path_ownership.h"
 #include "rocksdb/metadata.h"
 
 namespace rocksync {
@@ -25,136 +26,63 @@ using rocksdb::DBOptions;
 using rocksdb::Env;
 using rocksdb::Status;
 
-struct NamedPath {
-  const char* option;
-  std::string path;  // absolute
-};
-
-// Or within it, where another database has its own directory, or files.
-bool IsOutside(Env* env, const std::string& path,
-               const std::string& directory) {
-  const std::string at = WithoutLinks(path);
-  const std::string home = WithoutLinks(directory);
-  return !IsWithin(at, home) ||
-         (at != home && (env->FileExists(path + "/CURRENT").ok() ||
-                         env->FileExists(path + "/" + kOwnerFileName).ok()));
-}
-
-std::vector<NamedPath> TablePathsOutside(
-    const DBOptions& options,
-    const std::vector<ColumnFamilyDescriptor>& families,
-    const std::string& directory) {
-  std::vector<NamedPath> paths;
-  const auto add = [&](const char* option,
-                       const std::vector<rocksdb::DbPath>& named) {
-    for (const rocksdb::DbPath& each : named) {
-      std::string path = AbsolutePath(options.env, each.path);
-      if (IsOutside(options.env, path, directory))
-        paths.push_back({option, path});
-    }
-  };
-  if (directory.empty()) return paths;
-  add("DBOptions::db_paths", options.db_paths);
-  for (const ColumnFamilyDescriptor& family : families) {
-    add("ColumnFamilyOptions::cf_paths", family.options.cf_paths);
-  }
-  return paths;
-}
-
-// None, or one.
-std::vector<NamedPath> LogPathOutside(const DBOptions& options,
-                                      const std::string& directory) {
-  if (directory.empty() || options.wal_dir.empty()) return {};
-  const std::string path = AbsolutePath(options.env, options.wal_dir);
-  if (!IsOutside(options.env, path, directory)) return {};
-  return {{"DBOptions::wal_dir", path}};
-}
-
-std::vector<NamedPath> PathsOutside(
+std::vector<NamedPath> PathsElsewhere(
     const DBOptions& options,
     const std::vector<ColumnFamilyDescriptor>& families,
     const std::string& directory) {
   std::vector<NamedPath> paths =
-      TablePathsOutside(options, families, directory);
-  for (NamedPath& log : LogPathOutside(options, directory)) {
+      TablePathsElsewhere(options, families, directory);
+  for (NamedPath& log : LogPathElsewhere(options, directory)) {
     paths.push_back(std::move(log));
   }
   return paths;
 }
 
-// Where one does not read, RocksDB says so.
-bool HoldsTables(Env* env, const std::string& path) {
-  std::vector<std::string> names;
-  env->GetChildren(path, &names).PermitUncheckedError();
-  for (const std::string& name : names) {
-    if (IsTableOrBlob(name)) return true;
-  }
-  return false;
+// Of what is within a database's directory nothing else need be asked than
+// whether it is another's.
+bool IsOutside(const std::string& path, const std::string& directory) {
+  return !IsWithin(WithoutLinks(path), WithoutLinks(directory));
 }
 
-bool HoldsLogs(Env* env, const std::string& path) {
-  std::set<std::string> logs;
-  return ListLogFiles(env, path, &logs).ok() && !logs.empty();
-}
-
-enum class Ownership { kOwn, kAnothers, kNobodys };
-
-// What the database in `directory` says of itself; without a token, it has no
-// directory outside yet.
-Status ReadOwn(Env* env, const std::string& directory, PathOwner* own) {
-  const Status status = ReadOwner(env, directory, kPathsFileName, own);
-  return status.IsNotFound() ? Status::OK() : status;
-}
-
-// `*anothers`: where that database was. A directory that holds nothing belongs
-// to whom it says as long as that one is there: what it writes there later
-// would be taken for the other one's.
-Status FindOwner(Env* env, const std::string& path,
-                 const std::string& directory, Ownership* ownership,
-                 std::string* anothers) {
-  *ownership = Ownership::kNobodys;
-  // A database's own directory.
-  if (env->FileExists(path + "/CURRENT").ok()) {
-    *ownership = Ownership::kAnothers;
-    *anothers = path;
-    return Status::OK();
-  }
-  PathOwner owner;
-  Status status = ReadOwner(env, path, kOwnerFileName, &owner);
-  if (!status.ok()) return status.IsNotFound() ? Status::OK() : status;
-  PathOwner own;
-  status = ReadOwn(env, directory, &own);
-  if (!status.ok()) return status;
-  const bool is_here = owner.database.Is(NameOf(directory));
-  if (is_here && own.token != 0 && own.token == owner.token) {
-    *ownership = Ownership::kOwn;
-    return status;
-  }
-  // Else it was copied with all that is in the directory.
-  if (!owner.path.Is(NameOf(path))) return status;
-  const bool is_alive =
-      !is_here && env->FileExists(owner.database.path + "/CURRENT").ok();
-  if (is_alive || HoldsTables(env, path) || HoldsLogs(env, path)) {
-    *ownership = Ownership::kAnothers;
-    *anothers = owner.database.path;
-  }
-  return status;
+// Where the log is, be it in `directory`.
+std::string LogPath(const DBOptions& options, const std::string& directory) {
+  return options.wal_dir.empty() ? directory
+                                 : AbsolutePath(options.env, options.wal_dir);
 }
 
 Status IsAnothers(const std::string& directory, const NamedPath& named,
-                  const std::string& anothers) {
-  if (anothers == named.path) {
-    return Status::InvalidArgument("rocksync: " + std::string(named.option) +
-                                       " of " + directory + ", " + named.path +
-                                       ", is the directory of another database",
-                                   "give each database its own");
+                  const FoundOwner& found) {
+  const std::string what = "rocksync: " + std::string(named.option) + " of " +
+                           directory + ", " + named.path;
+  const std::string give_up = "give each database its own; or, if that one " +
+                              std::string("does not use ") + named.path +
+                              " any more, remove " + named.path + "/" +
+                              kOwnerFileName;
+  switch (found.ownership) {
+    case Ownership::kDatabase:
+      return Status::InvalidArgument(
+          what + ", is the directory of another database",
+          "give each database its own");
+    case Ownership::kWithin:
+      return Status::InvalidArgument(
+          what + ", lies in the directory of another database, " +
+              found.anothers + ", whose log or tables may be there",
+          "give each database its own; or, if this one's are there, move them "
+          "out of that directory");
+    case Ownership::kNamedBefore:
+      return Status::InvalidArgument(
+          what + ", belongs to another database, which was in " +
+              found.anothers +
+              ", too, before this one (its file ROCKSYNC.paths is another, or "
+              "gone), and whose files there this one would use up and delete",
+          give_up);
+    default:
+      return Status::InvalidArgument(
+          what + ", belongs to another database, which was in " +
+              found.anothers +
+              ", and whose files there this one would use up and delete",
+          give_up);
   }
-  return Status::InvalidArgument(
-      "rocksync: " + std::string(named.option) + " of " + directory + ", " +
-          named.path + ", belongs to another database, which was in " +
-          anothers + ", and whose files there this one would use up and delete",
-      "give each database its own; or, if that one does not use " + named.path +
-          " any more, remove " + named.path + "/" + kOwnerFileName);
 }
 
 // Where its OPTIONS file says that the log is; empty: there is no such file.
@@ -166,12 +94,13 @@ std::string LogPathByOptionsFile(Env* env, const std::string& name,
   return last.wal_dir.empty() ? directory : AbsolutePath(env, last.wal_dir);
 }
 
-// Of a database that the library has not opened yet, and a path that is
-// nobody's. A RocksDB that was ever opened has a log somewhere: in its
-// directory it is its own; elsewhere the OPTIONS file says so, which may be
-// that of an original.
-Status CheckPlainLog(Env* env, const std::string& name,
-                     const std::string& directory, const NamedPath& named) {
+// Of a database that no opening of the library has left as it is (`plain`: it
+// has no index, either), and a path that is nobody's. A RocksDB that was ever
+// opened has a log somewhere: in its directory it is its own; elsewhere the
+// OPTIONS file says so, which may be that of an original.
+Status CheckUnmarkedLog(Env* env, const std::string& name,
+                        const std::string& directory, const NamedPath& named,
+                        bool plain) {
   const std::string before = LogPathByOptionsFile(env, name, directory);
   if (!before.empty() && WithoutLinks(before) == WithoutLinks(named.path)) {
     return Status::OK();
@@ -179,11 +108,22 @@ Status CheckPlainLog(Env* env, const std::string& name,
   // A copy may be given a new place of its own.
   const bool anew = !HoldsLogs(env, named.path);
   Status status;
-  if (!before.empty() && !anew) {
+  if (plain && !before.empty() && !anew && IsOutside(named.path, directory)) {
     status = CheckLogIsTheSame(env, directory, before, named.path);
   }
   return status.ok() ? CheckLogIsTheSame(env, directory, directory, named.path)
                      : status;
+}
+
+Status CheckArchive(const DBOptions& options, const std::string& directory) {
+  if (directory.empty()) return Status::OK();
+  const std::string log = LogPath(options, directory);
+  FoundOwner found;
+  const Status status = FindArchiveOwner(options.env, log, directory, &found);
+  if (!status.ok() || !found.IsAnothers()) return status;
+  return IsAnothers(directory,
+                    {"the archive of DBOptions::wal_dir", log + "/archive"},
+                    found);
 }
 
 // `*listed`: where the tables are that the database's MANIFEST lists.
@@ -221,11 +161,12 @@ Status CannotWrite(const std::string& what, const Status& status) {
 }
 
 Status WriteOwnerOf(Env* env, const std::string& directory,
-                    const NamedPath& named, PathOwner own) {
+                    const NamedPath& named, PathOwner own,
+                    std::vector<std::string>* written) {
   Status status = MakeDirectory(env, named.path);
   if (!status.ok()) return status;
   own.path = NameOf(named.path);
-  status = WriteOwner(env, kOwnerFileName, own);
+  status = WriteOwner(env, kOwnerFileName, own, written);
   return status.ok() ? status
                      : CannotWrite(std::string(named.option) + " of " +
                                        directory + ", " + named.path,
@@ -260,61 +201,61 @@ Status CheckPathsAreFree(const DBOptions& options,
                          const std::vector<ColumnFamilyDescriptor>& families,
                          const std::string& directory) {
   Env* const env = options.env;
-  for (const NamedPath& named : PathsOutside(options, families, directory)) {
-    Ownership ownership;
-    std::string anothers;
-    const Status status =
-        FindOwner(env, named.path, directory, &ownership, &anothers);
+  const bool is_new = !env->FileExists(directory + "/CURRENT").ok();
+  for (const NamedPath& named : PathsElsewhere(options, families, directory)) {
+    FoundOwner found;
+    const Status status = FindOwner(env, named.path, directory, &found);
     if (!status.ok()) return status;
-    if (ownership == Ownership::kAnothers) {
-      return IsAnothers(directory, named, anothers);
-    }
-    if (ownership == Ownership::kOwn ||
+    if (found.IsAnothers()) return IsAnothers(directory, named, found);
+    // Its own files are what is left of one that was here.
+    const bool may_hold = found.ownership == Ownership::kOwn && !is_new;
+    if (may_hold ||
         (!HoldsTables(env, named.path) && !HoldsLogs(env, named.path))) {
       continue;
     }
     return Status::InvalidArgument(
         "rocksync: " + directory + " is to be made with " + named.option +
             ", " + named.path +
-            ", which holds a log or tables of another "
-            "database",
-        "give each database its own; or, if that database is gone, remove "
+            ", which holds a log or tables, of another database or of one "
+            "that was there before",
+        "give each database its own; bring back what is missing of the one "
+        "before, its CURRENT file first; or, if that database is gone, remove "
         "them");
   }
-  return Status::OK();
+  return CheckArchive(options, directory);
 }
 
 Status CheckPathsAreOwn(const DBOptions& options,
                         const std::vector<ColumnFamilyDescriptor>& families,
                         const std::string& name, const std::string& directory,
-                        bool plain) {
+                        Known known) {
   Env* const env = options.env;
-  Ownership ownership;
-  std::string anothers;
-  for (const NamedPath& named : LogPathOutside(options, directory)) {
-    Status status =
-        FindOwner(env, named.path, directory, &ownership, &anothers);
-    if (status.ok() && ownership == Ownership::kAnothers) {
-      status = IsAnothers(directory, named, anothers);
-    } else if (status.ok() && ownership == Ownership::kNobodys && plain) {
-      status = CheckPlainLog(env, name, directory, named);
+  FoundOwner found;
+  for (const NamedPath& named : LogPathElsewhere(options, directory)) {
+    Status status = FindOwner(env, named.path, directory, &found);
+    if (status.ok() && found.IsAnothers()) {
+      status = IsAnothers(directory, named, found);
+    } else if (status.ok() && found.ownership == Ownership::kNobodys &&
+               known != Known::kReplica) {
+      status =
+          CheckUnmarkedLog(env, name, directory, named, known == Known::kPlain);
     }
     if (!status.ok()) return status;
   }
   std::vector<NamedPath> nobodys;
   for (const NamedPath& named :
-       TablePathsOutside(options, families, directory)) {
-    const Status status =
-        FindOwner(env, named.path, directory, &ownership, &anothers);
+       TablePathsElsewhere(options, families, directory)) {
+    const Status status = FindOwner(env, named.path, directory, &found);
     if (!status.ok()) return status;
-    if (ownership == Ownership::kAnothers) {
-      return IsAnothers(directory, named, anothers);
-    }
-    if (ownership == Ownership::kNobodys && HoldsTables(env, named.path)) {
+    if (found.IsAnothers()) return IsAnothers(directory, named, found);
+    if (found.ownership == Ownership::kNobodys &&
+        IsOutside(named.path, directory) && HoldsTables(env, named.path)) {
       nobodys.push_back(named);
     }
   }
-  return CheckTablesOfNobody(options, families, name, directory, nobodys);
+  const Status status =
+      CheckTablesOfNobody(options, families, name, directory, nobodys);
+  return status.ok() ? CheckArchive(options, directory) : status;
 }
 
 Status CheckLogIsNotAnothers(Env* env, const std::string& directory,
@@ -322,23 +263,22 @@ Status CheckLogIsNotAnothers(Env* env, const std::string& directory,
   DBOptions options;
   options.env = env;
   options.wal_dir = wal_dir;
-  for (const NamedPath& named : LogPathOutside(options, directory)) {
-    Ownership ownership;
-    std::string anothers;
-    const Status status =
-        FindOwner(env, named.path, directory, &ownership, &anothers);
-    if (!status.ok() || ownership != Ownership::kAnothers) return status;
-    return IsAnothers(directory, named, anothers);
+  for (const NamedPath& named : LogPathElsewhere(options, directory)) {
+    FoundOwner found;
+    const Status status = FindOwner(env, named.path, directory, &found);
+    if (!status.ok() || !found.IsAnothers()) return status;
+    return IsAnothers(directory, named, found);
   }
   return Status::OK();
 }
 
 Status OwnPaths(const DBOptions& options,
                 const std::vector<ColumnFamilyDescriptor>& families,
-                const std::string& directory) {
+                const std::string& directory,
+                std::vector<std::string>* written) {
   Env* const env = options.env;
   const std::vector<NamedPath> paths =
-      PathsOutside(options, families, directory);
+      PathsElsewhere(options, families, directory);
   // As RocksDB will, which names what hinders it.
   if (paths.empty() || !env->CreateDirIfMissing(directory).ok()) {
     return Status::OK();
@@ -353,13 +293,19 @@ Status OwnPaths(const DBOptions& options,
   own.database = own.path = here;
   // The database's first: without its token it would not get into a directory
   // that says that it is its own.
-  status = WriteOwner(env, kPathsFileName, own);
+  status = WriteOwner(env, kPathsFileName, own, written);
   if (!status.ok()) return CannotWrite(directory, status);
   for (const NamedPath& named : paths) {
-    status = WriteOwnerOf(env, directory, named, own);
+    status = WriteOwnerOf(env, directory, named, own, written);
     if (!status.ok()) return status;
   }
   return status;
+}
+
+void DisownPaths(Env* env, const std::vector<std::string>& written) {
+  for (const std::string& file : written) {
+    env->DeleteFile(file).PermitUncheckedError();
+  }
 }
 
 }  // namespace rocksync

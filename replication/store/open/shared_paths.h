@@ -1,5 +1,5 @@
-// Directories outside of a database's own (wal_dir, db_paths, cf_paths) that
-// hold files of another database: RocksDB would replay that one's log, and
+// Directories that a database's options name (wal_dir, db_paths, cf_paths), and
+// that hold files of another database: RocksDB would replay that one's log, and
 // delete what its own MANIFEST does not list. Each such directory has a file
 // that names its database (format/path_owner.h). What has none (of a database
 // that no opening of the library has seen) is told by what the database itself
@@ -19,6 +19,13 @@ namespace rocksync {
 // `directory`, in all of these: the database's, absolute. If it is empty, as
 // the Env does not know, nothing is looked at.
 
+// What a database shows of itself.
+enum class Known {
+  kPlain,     // neither index nor marker
+  kUnmarked,  // an index alone: a checkpoint, or what a backup or a repair made
+  kReplica,   // a marker
+};
+
 // Of a database, or of families, that are to be made: InvalidArgument if their
 // paths belong to another database, or hold a log or tables that are nobody's.
 // What `directory` owns is its own.
@@ -29,12 +36,11 @@ rocksdb::Status CheckPathsAreFree(
 
 // Of a database that is there, and is called `name`: InvalidArgument if the
 // options name paths that belong to another one, or hold its log or tables.
-// `plain`: it has no index. May open the database for reading only, and reads
-// the log then.
+// May open the database for reading only, and reads the log then.
 rocksdb::Status CheckPathsAreOwn(
     const rocksdb::DBOptions& options,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
-    const std::string& name, const std::string& directory, bool plain);
+    const std::string& name, const std::string& directory, Known known);
 
 // InvalidArgument: `wal_dir` belongs to another database.
 rocksdb::Status CheckLogIsNotAnothers(rocksdb::Env* env,
@@ -42,11 +48,14 @@ rocksdb::Status CheckLogIsNotAnothers(rocksdb::Env* env,
                                       const std::string& wal_dir);
 
 // Makes the directories, and says in each whose it is, before RocksDB writes
-// there. REQUIRES: checked, as above.
+// there. `*written` gets the files that were not there. REQUIRES: checked, as
+// above.
 rocksdb::Status OwnPaths(
     const rocksdb::DBOptions& options,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
-    const std::string& directory);
+    const std::string& directory, std::vector<std::string>* written);
+// Takes that back, as the database or the family was not made.
+void DisownPaths(rocksdb::Env* env, const std::vector<std::string>& written);
 
 }  // namespace rocksync
 

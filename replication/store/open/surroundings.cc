@@ -197,9 +197,11 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
   const Traces& traces = around->traces;
   // Before the log is read, which may be another database's.
   if (around->has_database) {
-    const bool plain = !around->has_index && !traces.marker.has_value();
+    const Known known = traces.marker.has_value() ? Known::kReplica
+                        : around->has_index       ? Known::kUnmarked
+                                                  : Known::kPlain;
     const Status paths =
-        CheckPathsAreOwn(options, families, name, around->directory, plain);
+        CheckPathsAreOwn(options, families, name, around->directory, known);
     if (!paths.ok()) return paths;
   }
   LookedAt looked;

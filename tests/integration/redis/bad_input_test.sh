@@ -61,7 +61,7 @@ refused "a certificate that is not there" "rocksync certificate" "${new[@]}" --c
 refused "a directory for certificates below one that is not there" "mkdir -p" "${new[@]}" \
   --certificates "$work/nosuch/certificates"
 refused "a database below a directory that is not there" "mkdir -p" --dir "$work/nosuch/new" --redis-port 0 "${trial[@]}"
-refused "a secret that is not there" "$work/nosuch, is not there: give by --secret" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
+refused "a secret that is not there" "$work/nosuch, is not there: give the file that all" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
   --certificate x --private-key x --secret "$work/nosuch"
 refused "a secret of another size" "file has 5 bytes: 32 raw bytes are needed" "${new[@]}" --ca "$work/certificates/trial-ca.pem" \
   --certificate x --private-key x --secret "$work/file"

@@ -3,14 +3,18 @@
 
 #include "replication/store/open/shared_paths.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "rocksdb/utilities/checkpoint.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/file_content.h"
 #include "tests/support/mentions.h"
 
 namespace rocksync {
@@ -424,6 +428,197 @@ TEST_F(SharedPathsTest, CommandsOnACopyDoNotUseUpTheLogOfItsOriginal) {
   ExpectRefused("new", "wal");
 }
 
+TEST_F(SharedPathsTest, ACopyDoesNotTakeTheLogWithinItsOriginal) {
+  options_.wal_dir = Dir("db/wal");
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::copy(Dir(), Dir("copy"), fs::copy_options::recursive);
+  fs::copy(Dir(), Dir("other"), fs::copy_options::recursive);
+  replication_.open_copy_as_new_replica = true;
+  ExpectRefused("copy", "db/wal");
+  EXPECT_TRUE(ReplicatedDB::Detach(options_, Dir("copy")).IsInvalidArgument());
+  // With its own copy of it.
+  options_.wal_dir = Dir("copy/wal");
+  std::unique_ptr<ReplicatedDB> copy;
+  ASSERT_ROCKS_OK(OpenOther("copy", &copy));
+  std::string value;
+  EXPECT_ROCKS_OK(copy->Get({}, "key", &value));
+  copy.reset();
+  // And a plain one, too, whose original nobody has opened but RocksDB.
+  options_.wal_dir = Dir("other/wal");
+  ASSERT_ROCKS_OK(ReplicatedDB::Detach(options_, Dir("other")));
+  fs::remove(Dir("other/wal/ROCKSYNC.owner"));
+  fs::remove(Dir("other/ROCKSYNC.paths"));
+  fs::copy(Dir("other"), Dir("plain"), fs::copy_options::recursive);
+  ExpectRefused("plain", "other/wal");
+  options_.wal_dir = Dir("db/wal");
+  replication_.open_copy_as_new_replica = false;
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key"), "value");
+}
+
+TEST_F(SharedPathsTest, ADatabaseWithItsLogWithinMayMove) {
+  options_.wal_dir = Dir("db/wal");
+  options_.db_paths = {{Dir("db/tables"), 1 << 30}};
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("flushed", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::rename(Dir(), Dir("moved"));
+  options_.wal_dir = Dir("moved/wal");
+  options_.db_paths = {{Dir("moved/tables"), 1 << 30}};
+  ASSERT_ROCKS_OK(Open("moved"));
+  EXPECT_EQ(Get("key"), "value");
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  // So may one that is moved to another file system.
+  fs::copy(Dir("moved"), Dir("again"), fs::copy_options::recursive);
+  fs::remove_all(Dir("moved"));
+  options_.wal_dir = Dir("again/wal");
+  options_.db_paths = {{Dir("again/tables"), 1 << 30}};
+  ASSERT_ROCKS_OK(Open("again"));
+  EXPECT_EQ(Get("key"), "value");
+  EXPECT_EQ(Get("flushed"), "value");
+}
+
+// RocksDB removes old logs from there.
+TEST_F(SharedPathsTest, TheArchiveOfALogIsItsDatabases) {
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open());
+  const rocksdb::Options own = options_;
+  for (const char* archive : {"wal/archive", "plain/archive"}) {
+    options_.wal_dir = Dir(archive);
+    if (archive == std::string("plain/archive")) {
+      rocksdb::Options plain;
+      plain.create_if_missing = true;
+      std::unique_ptr<rocksdb::DB> db;
+      ASSERT_ROCKS_OK(OpenPlain(plain, Dir("plain"), &db));
+      fs::create_directory(Dir(archive));
+    }
+    ExpectRefused("new", archive);
+  }
+  // Nor is a log made about another one's.
+  fs::create_directory(Dir("late"));
+  options_.wal_dir = Dir("late/archive");
+  std::unique_ptr<ReplicatedDB> other;
+  ASSERT_ROCKS_OK(OpenOther("other", &other));
+  options_.wal_dir = Dir("late");
+  ExpectRefused("new", "late/archive");
+  options_.wal_dir.clear();
+  ExpectRefused("late", "late/archive");
+}
+
+TEST_F(SharedPathsTest, WhatIsLeftOfADatabaseIsNotBegunAnew) {
+  options_.db_paths = {{Dir("db/tables"), 1 << 30}};
+  MakeOfflineReplica();
+  const ptrdiff_t tables = Files("db/tables", ".sst");
+  // A backup of which a part was restored.
+  for (const auto& file : fs::directory_iterator(Dir())) {
+    if (!file.is_directory() && file.path().filename() != "ROCKSYNC.paths") {
+      fs::remove(file.path());
+    }
+  }
+  ExpectRefused("db", "db/tables");
+  fs::remove(Dir("db/ROCKSYNC.paths"));
+  ExpectRefused("db", "db/tables");
+  fs::remove(Dir("db/tables/ROCKSYNC.owner"));
+  ExpectRefused("db", "db/tables");
+  EXPECT_EQ(Files("db/tables", ".sst"), tables);
+}
+
+// Its database has it, and only the file in it says so.
+TEST_F(SharedPathsTest, ALogThatWasCarriedElsewhereIsItsDatabases) {
+  ASSERT_ROCKS_OK(Open("other"));
+  MakeCheckpoint("checkpoint");
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::copy(Dir("wal"), Dir("carried"), fs::copy_options::recursive);
+  fs::remove_all(Dir("wal"));
+  options_.wal_dir = Dir("carried");
+  replication_.open_copy_as_new_replica = true;
+  ExpectRefused("checkpoint", "carried");
+  replication_.open_copy_as_new_replica = false;
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key"), "value");
+}
+
+TEST_F(SharedPathsTest, ACheckpointsLogIsNotPassedOver) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  rocksdb::Checkpoint* raw = nullptr;
+  ASSERT_ROCKS_OK(rocksdb::Checkpoint::Create(db_.get(), &raw));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
+  ASSERT_ROCKS_OK(checkpoint->CreateCheckpoint(Dir("copy"), 1 << 30));
+  replication_.open_copy_as_new_replica = true;
+  options_.wal_dir = Dir("wal");
+  ExpectRefused("copy", "wal");
+  options_.wal_dir = Dir("copy/wal");
+  ExpectRefused("copy", "copy/wal");
+  options_.wal_dir.clear();
+  std::unique_ptr<ReplicatedDB> copy;
+  ASSERT_ROCKS_OK(OpenOther("copy", &copy));
+  std::string value;
+  EXPECT_ROCKS_OK(copy->Get({}, "key", &value));
+}
+
+TEST_F(SharedPathsTest, ACheckpointThatIsRefusedStaysAsItIs) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  MakeCheckpoint("copy");
+  const auto files = [&] {
+    std::map<std::string, size_t> all;
+    for (const auto& file : fs::directory_iterator(Dir("copy"))) {
+      const std::string name = file.path().filename();
+      if (!file.is_regular_file() || name == "LOCK" || name.starts_with("LOG"))
+        continue;
+      all[name] = std::hash<std::string>()(FileContent(file.path()));
+    }
+    return all;
+  };
+  const std::map<std::string, size_t> before = files();
+  for (const char* wal : {"", "wal", "copy/wal"}) {
+    options_.wal_dir = *wal == '\0' ? "" : Dir(wal);
+    std::unique_ptr<ReplicatedDB> copy;
+    const rocksdb::Status status = OpenOther("copy", &copy);
+    EXPECT_TRUE(Mentions(status, "is a copy of another replica"));
+    EXPECT_EQ(files(), before) << wal;
+  }
+}
+
+TEST_F(SharedPathsTest, WhatWasNotMadeOwnsNothing) {
+  options_.db_paths.assign(5, {Dir("tables"), 1 << 30});
+  std::unique_ptr<ReplicatedDB> other;
+  EXPECT_FALSE(OpenOther("other", &other).ok());
+  EXPECT_FALSE(fs::exists(Dir("tables/ROCKSYNC.owner")));
+  EXPECT_FALSE(fs::exists(Dir("other/ROCKSYNC.paths")));
+  options_.db_paths.clear();
+  ASSERT_ROCKS_OK(OpenOther("other", &other));
+  rocksdb::ColumnFamilyOptions options;
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  ASSERT_ROCKS_OK(other->CreateColumnFamily(options, "family", &handle));
+  ASSERT_ROCKS_OK(other->DestroyColumnFamilyHandle(handle));
+  options.cf_paths = {{Dir("tables"), 1 << 30}};
+  EXPECT_FALSE(other->CreateColumnFamily(options, "family", &handle).ok());
+  EXPECT_FALSE(fs::exists(Dir("tables/ROCKSYNC.owner")));
+  options_.db_paths = options.cf_paths;
+  EXPECT_ROCKS_OK(Open());
+}
+
+TEST_F(SharedPathsTest, AnotherDatabaseThatWasHereIsNamedSo) {
+  options_.db_paths = {{Dir("tables"), 1 << 30}};
+  MakeOfflineReplica();
+  fs::rename(Dir(), Dir("away"));
+  std::unique_ptr<ReplicatedDB> db;
+  EXPECT_TRUE(Mentions(OpenOther("db", &db), "before this one"));
+}
+
 TEST_F(SharedPathsTest, WhereNobodyCanWriteIsNamed) {
   const auto expect_named = [&](const std::string& what) {
     std::unique_ptr<ReplicatedDB> db;
@@ -457,11 +652,36 @@ TEST_F(SharedPathsTest, ADamagedOwnerFileIsNamed) {
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(db_->Close());
   db_.reset();
-  std::ofstream(Dir("wal") + "/ROCKSYNC.owner") << "1 2 3";
-  const rocksdb::Status status = Open();
-  EXPECT_TRUE(status.IsCorruption()) << status.ToString();
-  EXPECT_NE(status.ToString().find("wal/ROCKSYNC.owner"), std::string::npos);
-  fs::remove(Dir("wal") + "/ROCKSYNC.owner");
+  const std::string owner = Dir("wal") + "/ROCKSYNC.owner";
+  const auto expect_named = [&](const std::string& file) {
+    const rocksdb::Status status = Open();
+    EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+    EXPECT_TRUE(Mentions(status, file + ", which says"));
+  };
+  std::ofstream(owner) << "1 2 3";
+  expect_named(owner);
+  std::ofstream(owner) << std::string(1 << 20, '1');
+  expect_named(owner);
+  fs::remove(owner);
+  // Neither of them ends.
+  ASSERT_EQ(mkfifo(owner.c_str(), 0600), 0);
+  expect_named(owner);
+  fs::remove(owner);
+  fs::create_symlink("/dev/zero", owner);
+  expect_named(owner);
+  fs::remove(owner);
+  fs::create_directory(owner);
+  expect_named(owner);
+  fs::remove(owner);
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  const std::string paths = Dir() + "/ROCKSYNC.paths";
+  std::ofstream(paths) << "1 2 3";
+  expect_named(paths);
+  // As the remedy says.
+  fs::remove(paths);
+  fs::remove(owner);
   ASSERT_ROCKS_OK(Open());
 }
 

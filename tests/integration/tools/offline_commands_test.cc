@@ -24,6 +24,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
+#include "rocksync/cluster_secret.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
 #include "tests/support/open_plain.h"
@@ -36,7 +37,6 @@
 #include "tools/repair.h"
 #include "tools/rescue.h"
 #include "tools/restamp.h"
-#include "tools/secret/secret_file.h"
 #include "tools/verify.h"
 
 namespace rocksync {
@@ -507,10 +507,10 @@ TEST_F(OfflineCommandsTest, ASecretMayComeOutOfAPipeIfSomebodyWritesIt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     pipe << std::string(32, '\7');
   });
-  EXPECT_TRUE(Ok(ReadSecretFile("pipe", &bytes)));
+  EXPECT_TRUE(Ok(ReadClusterSecret("pipe", &bytes)));
   writer.join();
   EXPECT_EQ(bytes[31], 7);
-  const rocksdb::Status nobody = ReadSecretFile("pipe", &bytes);
+  const rocksdb::Status nobody = ReadClusterSecret("pipe", &bytes);
   EXPECT_TRUE(nobody.IsTimedOut());
   EXPECT_THAT(nobody.ToString(), HasSubstr("pipe is a pipe, and nothing came"));
 }
@@ -523,7 +523,7 @@ TEST_F(OfflineCommandsTest, AFileThatTheUserMayNotReadIsNamedWithTheRemedy) {
   fs::permissions(secret, fs::perms::owner_read);
   ASSERT_EQ(seteuid(65534), 0);
   std::array<uint8_t, 32> bytes;
-  const rocksdb::Status as_secret = ReadSecretFile(secret, &bytes);
+  const rocksdb::Status as_secret = ReadClusterSecret(secret, &bytes);
   Credentials credentials;
   credentials.secret_file = fs::absolute("other-secret");
   credentials.tls.ca_file = credentials.tls.certificate_file = "other-secret";

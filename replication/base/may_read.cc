@@ -1,4 +1,4 @@
-#include "tools/secret/may_read.h"
+#include "replication/base/may_read.h"
 
 #include <fcntl.h>
 #include <grp.h>

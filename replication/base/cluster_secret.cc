@@ -1,8 +1,7 @@
-#include "tools/secret/secret_file.h"
+#include "rocksync/cluster_secret.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "tools/secret/may_read.h"
+#include "replication/base/may_read.h"
 
 namespace rocksync {
 namespace {
@@ -27,8 +26,8 @@ Status ErrorOf(const std::string& file) {
   if (error != ENOENT) return Status::IOError(file, why);
   return Status::PathNotFound(
       "the file of the cluster's secret, " + file + ", is not there",
-      "give by --secret the file that all replicas of the cluster have; for a "
-      "new cluster make it once: head -c 32 /dev/urandom > FILE");
+      "give the file that all replicas of the cluster have; for a new cluster "
+      "make it once: head -c 32 /dev/urandom > FILE");
 }
 
 // Reads what there is, at most `size` bytes: 0 at the end. A pipe is waited
@@ -42,7 +41,7 @@ Status ReadPart(const std::string& file, int fd, char* bytes, size_t size,
       return Status::TimedOut(
           file + " is a pipe, and nothing came out of it for " +
               std::to_string(kPatience / 1000) + " s",
-          "give a file by --secret, or see to who writes into the pipe");
+          "give a file, or see to who writes into the pipe");
     }
     const ssize_t got = polled < 0 ? -1 : ::read(fd, bytes, size);
     if (got >= 0) {
@@ -75,8 +74,8 @@ Status ReadBeginning(const std::string& file, std::string* bytes) {
 
 }  // namespace
 
-Status ReadSecretFile(const std::string& file,
-                      std::array<uint8_t, 32>* secret) {
+Status ReadClusterSecret(const std::string& file,
+                         std::array<uint8_t, 32>* secret) {
   std::string bytes;
   Status status = CheckUserMayRead(file);
   if (status.ok()) status = ReadBeginning(file, &bytes);
@@ -90,12 +89,6 @@ Status ReadSecretFile(const std::string& file,
   }
   std::copy(bytes.begin(), bytes.end(), secret->begin());
   return status;
-}
-
-bool IsOpenToAll(const std::string& file) {
-  struct stat status = {};
-  return !file.empty() && ::stat(file.c_str(), &status) == 0 &&
-         S_ISREG(status.st_mode) && (status.st_mode & S_IROTH) != 0;
 }
 
 }  // namespace rocksync

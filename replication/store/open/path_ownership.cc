@@ -1,0 +1,148 @@
+#include "replication/store/open/path_ownership.h"
+
+#include <filesystem>
+#include <set>
+
+#include "replication/base/directories.h"
+#include "replication/store/open/log_files.h"
+
+namespace rocksync {
+namespace {
+
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::DBOptions;
+using rocksdb::Env;
+using rocksdb::Status;
+
+constexpr char kArchiveName[] = "archive";
+
+bool IsDatabase(Env* env, const std::string& path) {
+  return env->FileExists(path + "/CURRENT").ok();
+}
+
+bool HoldsFiles(Env* env, const std::string& path) {
+  return HoldsTables(env, path) || HoldsLogs(env, path);
+}
+
+// The next directory above `path` that is a database's own; empty: there is
+// none, or the next is `directory`.
+std::string DatabaseAbove(Env* env, const std::string& path,
+                          const std::string& directory) {
+  const std::string own = WithoutLinks(directory);
+  std::filesystem::path at = WithoutLinks(path);
+  while (at.has_relative_path()) {
+    at = at.parent_path();
+    if (at == own) return "";
+    if (IsDatabase(env, at.string())) return at.string();
+  }
+  return "";
+}
+
+// By the file in it.
+Status FindNamedOwner(Env* env, const std::string& path,
+                      const std::string& directory, FoundOwner* found) {
+  PathOwner owner;
+  Status status = ReadOwner(env, path, kOwnerFileName, &owner);
+  if (!status.ok()) return status;
+  PathOwner own;
+  status = ReadOwn(env, directory, &own);
+  if (!status.ok()) return status;
+  const bool has_token = own.token != 0 && own.token == owner.token;
+  const bool is_here = owner.database.Is(NameOf(directory));
+  if (is_here && has_token) {
+    found->ownership = Ownership::kOwn;
+    return status;
+  }
+  const bool was_copied = !owner.path.Is(NameOf(path));
+  // With the database's own directory, and all that is in either.
+  if (was_copied && has_token) return status;
+  const bool is_alive =
+      !was_copied && !is_here && IsDatabase(env, owner.database.path);
+  if (is_alive || HoldsFiles(env, path)) {
+    found->ownership = is_here ? Ownership::kNamedBefore : Ownership::kNamed;
+    found->anothers = owner.database.path;
+  }
+  return status;
+}
+
+}  // namespace
+
+std::vector<NamedPath> TablePathsElsewhere(
+    const DBOptions& options,
+    const std::vector<ColumnFamilyDescriptor>& families,
+    const std::string& directory) {
+  std::vector<NamedPath> paths;
+  const std::string own = WithoutLinks(directory);
+  const auto add = [&](const char* option,
+                       const std::vector<rocksdb::DbPath>& named) {
+    for (const rocksdb::DbPath& each : named) {
+      std::string path = AbsolutePath(options.env, each.path);
+      if (WithoutLinks(path) != own) paths.push_back({option, path});
+    }
+  };
+  if (directory.empty()) return paths;
+  add("DBOptions::db_paths", options.db_paths);
+  for (const ColumnFamilyDescriptor& family : families) {
+    add("ColumnFamilyOptions::cf_paths", family.options.cf_paths);
+  }
+  return paths;
+}
+
+std::vector<NamedPath> LogPathElsewhere(const DBOptions& options,
+                                        const std::string& directory) {
+  if (directory.empty() || options.wal_dir.empty()) return {};
+  const std::string path = AbsolutePath(options.env, options.wal_dir);
+  if (WithoutLinks(path) == WithoutLinks(directory)) return {};
+  return {{"DBOptions::wal_dir", path}};
+}
+
+bool HoldsTables(Env* env, const std::string& path) {
+  std::vector<std::string> names;
+  env->GetChildren(path, &names).PermitUncheckedError();
+  for (const std::string& name : names) {
+    if (IsTableOrBlob(name)) return true;
+  }
+  return false;
+}
+
+bool HoldsLogs(Env* env, const std::string& path) {
+  std::set<std::string> logs;
+  return ListLogFiles(env, path, &logs).ok() && !logs.empty();
+}
+
+Status ReadOwn(Env* env, const std::string& directory, PathOwner* own) {
+  const Status status = ReadOwner(env, directory, kPathsFileName, own);
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+Status FindOwner(Env* env, const std::string& path,
+                 const std::string& directory, FoundOwner* found) {
+  *found = FoundOwner();
+  if (IsDatabase(env, path)) {
+    *found = {Ownership::kDatabase, path};
+    return Status::OK();
+  }
+  Status status = FindNamedOwner(env, path, directory, found);
+  if (!status.IsNotFound()) return status;
+  const std::filesystem::path real = WithoutLinks(path);
+  const bool is_archive = real.filename() == kArchiveName;
+  // Of a database that no opening of the library has seen.
+  const std::string above = DatabaseAbove(env, path, directory);
+  if (!above.empty() && (is_archive || HoldsFiles(env, path))) {
+    *found = {Ownership::kWithin, above};
+  }
+  if (!above.empty() || !is_archive) return Status::OK();
+  status = FindNamedOwner(env, real.parent_path().string(), directory, found);
+  if (!found->IsAnothers()) *found = FoundOwner();
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+Status FindArchiveOwner(Env* env, const std::string& path,
+                        const std::string& directory, FoundOwner* found) {
+  *found = FoundOwner();
+  const Status status =
+      FindNamedOwner(env, path + "/" + kArchiveName, directory, found);
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+}  // namespace rocksync
