@@ -3,7 +3,8 @@
 # rocksync_target_defaults(TARGET [KIND]): language level, warnings, sanitizers;
 # and what targets of a KIND (`library`, `program` or `test`) have in common.
 function(rocksync_target_defaults target)
-  target_compile_features(${target} PUBLIC cxx_std_17)
+  # Of those who use it, too: they include RocksDB's headers.
+  target_compile_features(${target} PUBLIC cxx_std_${ROCKSYNC_ROCKSDB_STANDARD})
   set_target_properties(${target} PROPERTIES
     CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
     POSITION_INDEPENDENT_CODE ON)
@@ -157,6 +158,10 @@ function(rocksync_replaces_new target)
   endif()
 endfunction()
 
+# Off to see whether each source of a program compiles alone.
+option(ROCKSYNC_PROGRAMS_TOGETHER "Compile the sources of a program together" ON)
+mark_as_advanced(ROCKSYNC_PROGRAMS_TOGETHER)
+
 # rocksync_program(NAME [KIND kind] SOURCES ... LINKS ...): a tool, example or
 # benchmark, built into bin/ of the build directory. Its sources are compiled
 # together, which takes the compiler half the time.
@@ -169,7 +174,7 @@ function(rocksync_program name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS})
   set_target_properties(${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin UNITY_BUILD ON)
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin UNITY_BUILD ${ROCKSYNC_PROGRAMS_TOGETHER})
   rocksync_target_defaults(${name} ${ARG_KIND})
   if(ROCKSYNC_SANITIZE MATCHES "thread")
     target_link_libraries(${name} PRIVATE rocksync_tsan_strings)
@@ -180,7 +185,8 @@ endfunction()
 # is compiled like a program, position-independent in a program's way.
 function(rocksync_program_parts name)
   rocksync_target_defaults(${name} program)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON POSITION_INDEPENDENT_CODE OFF)
+  set_target_properties(${name} PROPERTIES
+    UNITY_BUILD ${ROCKSYNC_PROGRAMS_TOGETHER} POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${name} PRIVATE -fPIE)
 endfunction()
 

@@ -5,6 +5,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/offline/repair.h"
 #include "rocksdb/env.h"
+#include "rocksync/replicated_db.h"
 #include "tools/counted.h"
 #include "tools/offline_db.h"
 

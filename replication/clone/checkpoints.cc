@@ -130,6 +130,12 @@ Status Checkpoints::Make(std::shared_ptr<Files>* files) {
   status = rocksdb::Checkpoint::Create(db_, &raw);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
   if (status.ok()) status = checkpoint->CreateCheckpoint(made->directory);
+  if (status.IsNotSupported()) {
+    status = Status::NotSupported(
+        status.getState() != nullptr ? status.getState() : "",
+        "let sessions fill an empty replica, or copy all directories of the "
+        "source while it is stopped");
+  }
   if (status.ok()) {
     status =
         ListFiles(db_->GetEnv(), made->directory, &made->list, &made->bytes);

@@ -10,7 +10,6 @@ namespace {
 
 constexpr uint64_t kMaxMs = (uint64_t{1} << 48) - 1;
 constexpr int kKindBits = 2;
-constexpr uint64_t kMaxSize = ~uint64_t{0} >> kKindBits;
 
 uint64_t ZigZag(uint64_t from, uint64_t to) {
   return to >= from ? 2 * (to - from) : 2 * (from - to) - 1;

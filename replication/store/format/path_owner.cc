@@ -41,6 +41,32 @@ Status ReadBounded(Env* env, const std::string& file, std::string* bytes) {
                            : rocksdb::ReadFileToString(env, file, bytes);
 }
 
+Status GivenToAnother(const PathOwner& owner) {
+  return Status::Busy("rocksync: " + owner.path.path +
+                          " was given to another database at the same moment",
+                      "give each database directories of its own");
+}
+
+// Two databases may be opened at the same moment with one directory, which was
+// nobody's when they looked: a link, unlike rename, fails where a file is.
+Status MakeOwnerFile(Env* env, const char* name, const PathOwner& owner) {
+  const std::string& directory = owner.path.path;
+  const std::string path = directory + "/" + name;
+  const std::string draft = path + "." + ReplicaIdHex(owner.token) + ".new";
+  Status status = rocksdb::WriteStringToFile(env, Encode(owner), draft,
+                                             /*should_sync=*/true);
+  if (status.ok()) {
+    status = env->LinkFile(draft, path);
+    if (!status.ok()) {
+      // The file system may have no links.
+      status = env->FileExists(path).IsNotFound() ? env->RenameFile(draft, path)
+                                                  : GivenToAnother(owner);
+    }
+  }
+  env->DeleteFile(draft).PermitUncheckedError();
+  return status.ok() ? SyncDirectory(env, directory) : status;
+}
+
 }  // namespace
 
 bool DirectoryName::Is(const DirectoryName& other) const {
@@ -116,14 +142,16 @@ Status ReadOwner(Env* env, const std::string& path, const char* name,
 }
 
 Status WriteOwner(Env* env, const char* name, const PathOwner& owner,
-                  std::vector<std::string>* written) {
+                  bool replaces, std::vector<std::string>* written) {
   PathOwner before;
   const Status read = ReadOwner(env, owner.path.path, name, &before);
   if (read.ok() && Encode(before) == Encode(owner)) return read;
-  const Status status = ReplaceFile(env, owner.path.path, name, Encode(owner));
-  if (status.ok() && read.IsNotFound()) {
-    written->push_back(owner.path.path + "/" + name);
+  if (!read.IsNotFound()) {
+    if (!replaces) return GivenToAnother(owner);
+    return ReplaceFile(env, owner.path.path, name, Encode(owner));
   }
+  const Status status = MakeOwnerFile(env, name, owner);
+  if (status.ok()) written->push_back(owner.path.path + "/" + name);
   return status;
 }
 

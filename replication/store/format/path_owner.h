@@ -60,10 +60,11 @@ std::string Encode(const PathOwner& owner);
 rocksdb::Status ReadOwner(rocksdb::Env* env, const std::string& path,
                           const char* name, PathOwner* owner);
 // Writes nothing if that is there already. Durable when it returns OK. If no
-// such file was there, `*written` gets its path. REQUIRES: the directory is
-// there.
+// such file was there, `*written` gets its path. `replaces`: one that was there
+// is replaced, else Busy: somebody has written it since the caller looked.
+// REQUIRES: the directory is there.
 rocksdb::Status WriteOwner(rocksdb::Env* env, const char* name,
-                           const PathOwner& owner,
+                           const PathOwner& owner, bool replaces,
                            std::vector<std::string>* written);
 
 }  // namespace rocksync

@@ -62,6 +62,12 @@ Status ChooseWalDir(const Places& places, const std::string& by_options,
                                    SayWalDir(places.given));
   }
   if (!relative && IsWithin(*wal_dir, places.directory)) return Status::OK();
+  // RocksDB writes the name by which a database was opened for its own
+  // directory.
+  if (relative && places.directory.ends_with("/" + by_options)) {
+    *wal_dir = places.directory;
+    return Status::OK();
+  }
   return Status::InvalidArgument(
       "rocksync: by its OPTIONS file the log of " + places.directory +
           " is in " + by_options +

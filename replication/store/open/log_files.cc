@@ -101,7 +101,7 @@ Status CheckLogIsTheSame(Env* env, const std::string& directory,
     const std::string path = written_to + "/" + name;
     uint64_t size = 0;
     status = env->GetFileSize(path, &size);
-    if (!status.ok() || size == 0) continue;
+    if (!status.ok() || (size == 0 && !there.contains(name))) continue;
     bool same = false;
     if (there.contains(name)) {
       status = Compare(env, path, wal_dir + "/" + name, &same);

@@ -335,7 +335,7 @@ Status Opening::MakeIndex() {
 // as the warning in LOG is there.
 void Opening::NoteWhatIsDropped() {
   DroppedBatches all = before_.dropped;
-  Env* const env = options_.env;
+  rocksdb::Env* const env = options_.env;
   if (!before_.has_database) {
     ForgetDroppedBatches(env, name_).PermitUncheckedError();
   } else if (TotalOf(all) == 0) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "replication/base/directories.h"
+#include "replication/store/format/intended_id.h"
 #include "replication/store/open/log_files.h"
 
 namespace rocksync {
@@ -16,8 +17,10 @@ using rocksdb::Status;
 
 constexpr char kArchiveName[] = "archive";
 
+// Or is to be one, as its id was made for it.
 bool IsDatabase(Env* env, const std::string& path) {
-  return env->FileExists(path + "/CURRENT").ok();
+  return env->FileExists(path + "/CURRENT").ok() ||
+         env->FileExists(path + "/" + kIntendedIdFileName).ok();
 }
 
 bool HoldsFiles(Env* env, const std::string& path) {
@@ -38,6 +41,14 @@ std::string DatabaseAbove(Env* env, const std::string& path,
   return "";
 }
 
+// Its database is there, or is being made.
+bool IsAlive(Env* env, const PathOwner& owner) {
+  PathOwner own;
+  return IsDatabase(env, owner.database.path) ||
+         (ReadOwn(env, owner.database.path, &own).ok() &&
+          own.token == owner.token);
+}
+
 // By the file in it.
 Status FindNamedOwner(Env* env, const std::string& path,
                       const std::string& directory, FoundOwner* found) {
@@ -56,8 +67,7 @@ Status FindNamedOwner(Env* env, const std::string& path,
   const bool was_copied = !owner.path.Is(NameOf(path));
   // With the database's own directory, and all that is in either.
   if (was_copied && has_token) return status;
-  const bool is_alive =
-      !was_copied && !is_here && IsDatabase(env, owner.database.path);
+  const bool is_alive = !was_copied && !is_here && IsAlive(env, owner);
   if (is_alive || HoldsFiles(env, path)) {
     found->ownership = is_here ? Ownership::kNamedBefore : Ownership::kNamed;
     found->anothers = owner.database.path;
@@ -128,8 +138,9 @@ Status FindOwner(Env* env, const std::string& path,
   const bool is_archive = real.filename() == kArchiveName;
   // Of a database that no opening of the library has seen.
   const std::string above = DatabaseAbove(env, path, directory);
-  if (!above.empty() && (is_archive || HoldsFiles(env, path))) {
-    *found = {Ownership::kWithin, above};
+  if (!above.empty()) {
+    const bool is_used = is_archive || HoldsFiles(env, path);
+    *found = {is_used ? Ownership::kWithin : Ownership::kNobodys, above};
   }
   if (!above.empty() || !is_archive) return Status::OK();
   status = FindNamedOwner(env, real.parent_path().string(), directory, found);

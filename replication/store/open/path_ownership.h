@@ -44,7 +44,7 @@ enum class Ownership {
 
 struct FoundOwner {
   Ownership ownership = Ownership::kNobodys;
-  std::string anothers;  // where that database was
+  std::string anothers;  // where that database was; kNobodys: the one around it
 
   bool IsAnothers() const { return ownership > Ownership::kOwn; }
 };

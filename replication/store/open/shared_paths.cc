@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "replication/base/directories.h"
+#include "replication/base/durable_file.h"
 #include "replication/base/random_bits.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/directory/make_directory.h"
@@ -115,6 +116,18 @@ Status CheckUnmarkedLog(Env* env, const std::string& name,
                      : status;
 }
 
+// Of a plain database that is given no directory for its log: where RocksDB was
+// told to have it before. What has no LOCK was copied by a checkpoint or a
+// backup, which leave it out, and has its log with it.
+Status CheckLogIsNotForgotten(Env* env, const std::string& name,
+                              const std::string& directory) {
+  if (!env->FileExists(directory + "/LOCK").ok()) return Status::OK();
+  const std::string before = LogPathByOptionsFile(env, name, directory);
+  return before.empty() || !IsOutside(before, directory)
+             ? Status::OK()
+             : CheckLogIsTheSame(env, directory, before, directory);
+}
+
 Status CheckArchive(const DBOptions& options, const std::string& directory) {
   if (directory.empty()) return Status::OK();
   const std::string log = LogPath(options, directory);
@@ -161,16 +174,17 @@ Status CannotWrite(const std::string& what, const Status& status) {
 }
 
 Status WriteOwnerOf(Env* env, const std::string& directory,
-                    const NamedPath& named, PathOwner own,
+                    const NamedPath& named, PathOwner own, bool replaces,
                     std::vector<std::string>* written) {
   Status status = MakeDirectory(env, named.path);
   if (!status.ok()) return status;
   own.path = NameOf(named.path);
-  status = WriteOwner(env, kOwnerFileName, own, written);
-  return status.ok() ? status
-                     : CannotWrite(std::string(named.option) + " of " +
-                                       directory + ", " + named.path,
-                                   status);
+  status = WriteOwner(env, kOwnerFileName, own, replaces, written);
+  return status.ok() || status.IsBusy()
+             ? status
+             : CannotWrite(std::string(named.option) + " of " + directory +
+                               ", " + named.path,
+                           status);
 }
 
 Status CheckTablesOfNobody(const DBOptions& options,
@@ -206,6 +220,10 @@ Status CheckPathsAreFree(const DBOptions& options,
     FoundOwner found;
     const Status status = FindOwner(env, named.path, directory, &found);
     if (!status.ok()) return status;
+    // That database may begin to write there later.
+    const bool lies_within =
+        found.ownership == Ownership::kNobodys && !found.anothers.empty();
+    if (lies_within) found.ownership = Ownership::kWithin;
     if (found.IsAnothers()) return IsAnothers(directory, named, found);
     // Its own files are what is left of one that was here.
     const bool may_hold = found.ownership == Ownership::kOwn && !is_new;
@@ -231,7 +249,12 @@ Status CheckPathsAreOwn(const DBOptions& options,
                         Known known) {
   Env* const env = options.env;
   FoundOwner found;
-  for (const NamedPath& named : LogPathElsewhere(options, directory)) {
+  const std::vector<NamedPath> logs = LogPathElsewhere(options, directory);
+  if (known == Known::kPlain && logs.empty() && !directory.empty()) {
+    const Status status = CheckLogIsNotForgotten(env, name, directory);
+    if (!status.ok()) return status;
+  }
+  for (const NamedPath& named : logs) {
     Status status = FindOwner(env, named.path, directory, &found);
     if (status.ok() && found.IsAnothers()) {
       status = IsAnothers(directory, named, found);
@@ -280,23 +303,37 @@ Status OwnPaths(const DBOptions& options,
   const std::vector<NamedPath> paths =
       PathsElsewhere(options, families, directory);
   // As RocksDB will, which names what hinders it.
-  if (paths.empty() || !env->CreateDirIfMissing(directory).ok()) {
+  if (!paths.empty() && !env->CreateDirIfMissing(directory).ok()) {
     return Status::OK();
+  }
+  // Another database may have been given one of them since they were checked.
+  std::vector<bool> replaces;
+  for (const NamedPath& named : paths) {
+    replaces.push_back(env->FileExists(named.path + "/" + kOwnerFileName).ok());
+    FoundOwner found;
+    const Status status = FindOwner(env, named.path, directory, &found);
+    if (!status.ok()) return status;
+    if (found.IsAnothers()) return IsAnothers(directory, named, found);
   }
   PathOwner own;
   Status status = ReadOwn(env, directory, &own);
   if (!status.ok()) return status;
   // A copy has its original's token, but not any longer.
   const DirectoryName here = NameOf(directory);
-  if (!own.database.Is(here)) own.token = 0;
+  if (!own.database.Is(here) && own.token != 0) {
+    own.token = 0;
+    status = RemoveFile(env, directory, kPathsFileName);
+    if (!status.ok()) return CannotWrite(directory, status);
+  }
+  if (paths.empty()) return status;
   while (own.token == 0) own.token = RandomBits();
   own.database = own.path = here;
   // The database's first: without its token it would not get into a directory
   // that says that it is its own.
-  status = WriteOwner(env, kPathsFileName, own, written);
+  status = WriteOwner(env, kPathsFileName, own, /*replaces=*/true, written);
   if (!status.ok()) return CannotWrite(directory, status);
-  for (const NamedPath& named : paths) {
-    status = WriteOwnerOf(env, directory, named, own, written);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    status = WriteOwnerOf(env, directory, paths[i], own, replaces[i], written);
     if (!status.ok()) return status;
   }
   return status;

@@ -6,16 +6,21 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <latch>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "rocksdb/utilities/checkpoint.h"
 #include "tests/integration/store/store_fixture.h"
 #include "tests/support/file_content.h"
 #include "tests/support/mentions.h"
+#include "tests/support/own_mounts.h"
 
 namespace rocksync {
 namespace {
@@ -568,6 +573,103 @@ TEST_F(SharedPathsTest, ACheckpointsLogIsNotPassedOver) {
   EXPECT_ROCKS_OK(copy->Get({}, "key", &value));
 }
 
+// As shards have that one program makes.
+TEST_F(SharedPathsTest, ALogOfTheSameNumberMayBeAnothers) {
+  rocksdb::Options plain;
+  plain.create_if_missing = true;
+  for (const char* name : {"db", "other"}) {
+    plain.wal_dir = Dir(name == std::string("db") ? "wal" : name);
+    for (int i = 0; i < 2; ++i) {
+      std::unique_ptr<rocksdb::DB> db;
+      ASSERT_ROCKS_OK(OpenPlain(plain, Dir(name), &db));
+      if (i > 0 && name == std::string("db")) {
+        ASSERT_ROCKS_OK(db->Put({}, "key", "value"));
+      }
+    }
+  }
+  options_.wal_dir = Dir("wal");
+  ExpectRefused("other", "wal");
+  // Nor is the option forgotten when a database is adopted.
+  options_.wal_dir.clear();
+  ExpectRefused("db", "wal");
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("key"), "value");
+}
+
+TEST_F(SharedPathsTest, ACopyThatWasOpenedIsNotTheOriginalAnyMore) {
+  rocksdb::ColumnFamilyOptions family;
+  family.cf_paths = {{Dir("tables"), 1 << 30}};
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily(family, "family", &handle));
+  ASSERT_ROCKS_OK(db_->DropColumnFamily(handle));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handle));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::copy(Dir(), Dir("copy"), fs::copy_options::recursive);
+  replication_.open_copy_as_new_replica = true;
+  ASSERT_ROCKS_OK(Open("copy"));
+  db_.reset();
+  replication_.open_copy_as_new_replica = false;
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily(family, "family", &handle));
+  ASSERT_ROCKS_OK(db_->Put({}, handle, "key", "value"));
+  ASSERT_ROCKS_OK(db_->Flush({}, handle));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handle));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::rename(Dir(), Dir("away"));
+  fs::rename(Dir("copy"), Dir());
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_TRUE(
+      db_->CreateColumnFamily(family, "family", &handle).IsInvalidArgument());
+}
+
+// A directory that another database will use, and has not yet.
+TEST_F(SharedPathsTest, ADirectoryWithinAPlainDatabaseIsNotTaken) {
+  rocksdb::Options plain;
+  plain.create_if_missing = true;
+  plain.cf_paths = {{Dir("plain/tables"), 1 << 30}};
+  std::unique_ptr<rocksdb::DB> other;
+  ASSERT_ROCKS_OK(OpenPlain(plain, Dir("plain"), &other));
+  ASSERT_ROCKS_OK(other->Put({}, "key", "value"));
+  rocksdb::ColumnFamilyOptions family;
+  family.cf_paths = plain.cf_paths;
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  EXPECT_TRUE(Mentions(db_->CreateColumnFamily(family, "family", &handle),
+                       "lies in the directory of another database"));
+  // Nor one for which `rocksync id --make` has made an id.
+  fs::create_directory(Dir("to be"));
+  std::ofstream(Dir("to be/ROCKSYNC.id")) << "id";
+  family.cf_paths = {{Dir("to be"), 1 << 30}};
+  EXPECT_TRUE(
+      db_->CreateColumnFamily(family, "family", &handle).IsInvalidArgument());
+}
+
+TEST_F(SharedPathsTest, TwoThatAreMadeAtOnceShareNoDirectory) {
+  for (int round = 0; round < 5; ++round) {
+    const std::string number = std::to_string(round);
+    options_.db_paths = {{Dir("tables" + number), 1 << 30}};
+    std::array<std::unique_ptr<ReplicatedDB>, 2> made;
+    std::array<rocksdb::Status, 2> said;
+    std::latch both(2);
+    const auto make = [&](size_t i) {
+      both.arrive_and_wait();
+      said[i] = OpenOther(std::to_string(i) + "of" + number, &made[i]);
+    };
+    std::thread other(make, 1);
+    make(0);
+    other.join();
+    EXPECT_NE(said[0].ok(), said[1].ok())
+        << said[0].ToString() << " " << said[1].ToString();
+    for (const rocksdb::Status& status : said) {
+      if (!status.ok()) EXPECT_TRUE(Mentions(status, "another database"));
+    }
+  }
+}
+
 TEST_F(SharedPathsTest, ACheckpointThatIsRefusedStaysAsItIs) {
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Put("key", "value"));
@@ -635,14 +737,17 @@ TEST_F(SharedPathsTest, WhereNobodyCanWriteIsNamed) {
   expect_named(Dir("file/tables") + " cannot be made");
   options_.db_paths.clear();
   options_.wal_dir = Dir("wal");
-  // In the way of the file.
-  fs::create_directories(Dir("wal") + "/ROCKSYNC.owner.new");
-  expect_named("DBOptions::wal_dir of " + Dir("db") + ", " + Dir("wal"));
-  fs::remove(Dir("wal") + "/ROCKSYNC.owner.new");
-  fs::create_directories(Dir("db") + "/ROCKSYNC.paths.new");
-  fs::remove(Dir("db") + "/ROCKSYNC.paths");
-  expect_named("cannot write to " + Dir("db") + ":");
-  fs::remove(Dir("db") + "/ROCKSYNC.paths.new");
+  fs::create_directory(Dir("wal"));
+  fs::create_directory(Dir("db"));
+  std::thread([&] {
+    if (!HasOwnMounts()) return;
+    const auto read_only = [&](const std::string& name) {
+      return mount("none", Dir(name).c_str(), "tmpfs", MS_RDONLY, nullptr) == 0;
+    };
+    if (read_only("wal")) {
+      expect_named("DBOptions::wal_dir of " + Dir("db") + ", " + Dir("wal"));
+    }
+  }).join();
   std::unique_ptr<ReplicatedDB> db;
   EXPECT_ROCKS_OK(OpenOther("db", &db));
 }
