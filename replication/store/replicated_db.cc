@@ -8,7 +8,6 @@
 #include "replication/store/upkeep/membership.h"
 #include "replication/store/write/callback_scope.h"
 #include "replication/store/write/refusals.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/utilities/replayer.h"
 
 namespace rocksync {
@@ -258,18 +257,9 @@ Status ReplicatedDB::CheckSetOptions(
     const std::unordered_map<std::string, std::string>& options) const {
   const Family* const replicated = store_->families()->Find(family);
   if (replicated == nullptr) return store_->families()->CheckKnown(family);
-  ColumnFamilyOptions changed;
-  // What it cannot parse RocksDB refuses in its own words.
-  const Status parsed = rocksdb::GetColumnFamilyOptionsFromMap(
-      {}, db_->GetOptions(family), options, &changed);
-  if (!parsed.ok()) return Status::OK();
-  const Status status =
-      CheckFamilyOptions(replication_options(), replicated->name, changed);
-  // As Open does, and RocksDB's SetOptions does not.
-  return status.ok() && changed.table_factory != nullptr
-             ? changed.table_factory->ValidateOptions(db_->GetDBOptions(),
-                                                      changed)
-             : status;
+  return CheckChangedOptions(replication_options(), replicated->name,
+                             db_->GetDBOptions(), db_->GetOptions(family),
+                             options);
 }
 
 void ReplicatedDB::Hold(rocksdb::Cleanable* iterator) {

@@ -1,12 +1,16 @@
 #include "replication/store/write/refusals.h"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "replication/session/limits.h"
 #include "rocksdb/comparator.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
 #include "rocksync/limits.h"
@@ -235,6 +239,30 @@ Status CheckUpkeepOfPairs(const ReplicatedDBOptions& replication,
   return Status::OK();
 }
 
+bool IsOfTable(const std::string& option) {
+  const std::string_view whole =
+      std::string_view(option).substr(0, option.find('.'));
+  return whole == "table_factory" || whole == "block_based_table_factory" ||
+         whole == "plain_table_factory";
+}
+
+// False if it is of a kind that RocksDB does not know by its name.
+bool CopyTableFactory(std::shared_ptr<rocksdb::TableFactory>* factory) {
+  if (*factory == nullptr) return false;
+  rocksdb::ConfigOptions config;
+  config.ignore_unknown_options = true;
+  config.ignore_unsupported_options = true;
+  config.invoke_prepare_options = false;
+  std::string options;
+  std::shared_ptr<rocksdb::TableFactory> copy;
+  Status status = rocksdb::TableFactory::CreateFromString(
+      config, (*factory)->Name(), &copy);
+  if (status.ok()) status = (*factory)->GetOptionString(config, &options);
+  if (status.ok()) status = copy->ConfigureFromString(config, options);
+  if (status.ok()) *factory = std::move(copy);
+  return status.ok();
+}
+
 }  // namespace
 
 bool IsReplicatedName(const ReplicatedDBOptions& options,
@@ -279,6 +307,31 @@ Status CheckOpenArguments(
   }
   if (status.ok()) status = CheckNamedOnce(families);
   return status.ok() ? CheckFamilyCount(replicated) : status;
+}
+
+Status CheckChangedOptions(
+    const ReplicatedDBOptions& replication, const std::string& family,
+    const rocksdb::DBOptions& db_options, rocksdb::ColumnFamilyOptions current,
+    std::unordered_map<std::string, std::string> changes) {
+  // RocksDB parses options of options into the objects that it finds, and those
+  // are the family's own, which is open. So the table's are copied, and others
+  // ("NAME.OPTION") are not looked at.
+  const bool copied = CopyTableFactory(&current.table_factory);
+  for (auto change = changes.begin(); change != changes.end();) {
+    const bool of_table = IsOfTable(change->first);
+    const bool of_another =
+        !of_table && change->first.find('.') != std::string::npos;
+    change = of_another || (of_table && !copied) ? changes.erase(change)
+                                                 : std::next(change);
+  }
+  rocksdb::ColumnFamilyOptions changed;
+  const Status parsed =
+      rocksdb::GetColumnFamilyOptionsFromMap({}, current, changes, &changed);
+  if (!parsed.ok()) return Status::OK();
+  const Status status = CheckFamilyOptions(replication, family, changed);
+  return status.ok() && changed.table_factory != nullptr
+             ? changed.table_factory->ValidateOptions(db_options, changed)
+             : status;
 }
 
 Status CheckFamilyCount(size_t replicated) {

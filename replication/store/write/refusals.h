@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "rocksdb/db.h"
@@ -25,6 +26,14 @@ rocksdb::Status CheckOpenArguments(
 rocksdb::Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
                                    const std::string& family,
                                    const rocksdb::ColumnFamilyOptions& options);
+
+// What Open would refuse of a family, `current`, after SetOptions(`changes`),
+// which does not refuse it itself. What does not parse is OK, as RocksDB
+// refuses it in its own words. Changes none of the objects that `current` has.
+rocksdb::Status CheckChangedOptions(
+    const ReplicatedDBOptions& replication, const std::string& family,
+    const rocksdb::DBOptions& db_options, rocksdb::ColumnFamilyOptions current,
+    std::unordered_map<std::string, std::string> changes);
 
 // A cluster's replicas tell each other the names of all of them.
 rocksdb::Status CheckFamilyCount(size_t replicated);

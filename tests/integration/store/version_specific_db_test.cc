@@ -13,6 +13,7 @@
 #include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_writer.h"
+#include "rocksdb/table.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "tests/integration/store/store_fixture.h"
 
@@ -92,6 +93,33 @@ TEST_F(VersionSpecificDBTest, ByTheBaseClass) {
 }
 
 // Of what Open refuses, versions before 11 let nothing be changed by it.
+// RocksDB parses options of a table into the table factory that it is given.
+TEST_F(VersionSpecificDBTest, RefusedOptionsOfATableAreNotSet) {
+  const auto* const table =
+      db_->GetOptions(Replicated())
+          .table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  ASSERT_NE(table, nullptr);
+  const uint64_t block_size = table->block_size;
+  for (const char* refused :
+       {"{block_size=12345;data_block_index_type=kDataBlockBinaryAndHash;"
+        "data_block_hash_table_util_ratio=0}",
+        "{block_size=12345;nonsense=1}"}) {
+    EXPECT_FALSE(
+        db_->SetOptions(Replicated(), {{"block_based_table_factory", refused}})
+            .ok());
+    EXPECT_EQ(db_->GetOptions(Replicated())
+                  .table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()
+                  ->block_size,
+              block_size);
+  }
+  ASSERT_ROCKS_OK(db_->SetOptions(
+      Replicated(), {{"block_based_table_factory", "{block_size=12345}"}}));
+  EXPECT_EQ(db_->GetOptions(Replicated())
+                .table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()
+                ->block_size,
+            12345u);
+}
+
 TEST_F(VersionSpecificDBTest, SetOptions) {
   using Options = std::unordered_map<std::string, std::string>;
   const Options harmless = {{"write_buffer_size", "1000000"}};
