@@ -153,8 +153,7 @@ Status CheckNothingIsThere(Env* env, const std::string& directory) {
       std::find(names.begin(), names.end(), kMarkerFileName) != names.end();
   PathOwner owner;
   if (!has_marker && ReadOwner(env, directory, kOwnerFileName, &owner).ok() &&
-      owner.path.Is(NameOf(AbsolutePath(env, directory))) &&
-      env->FileExists(owner.database.path + "/CURRENT").ok()) {
+      owner.path.Is(NameOf(AbsolutePath(env, directory)))) {
     return Status::InvalidArgument(
         "rocksync: " + directory +
             " is no database: it is for the log or the tables of the database "

@@ -95,10 +95,10 @@ std::string LogPathByOptionsFile(Env* env, const std::string& name,
   return last.wal_dir.empty() ? directory : AbsolutePath(env, last.wal_dir);
 }
 
-// Of a database that no opening of the library has left as it is (`plain`: it
-// has no index, either), and a path that is nobody's. A RocksDB that was ever
-// opened has a log somewhere: in its directory it is its own; elsewhere the
-// OPTIONS file says so, which may be that of an original.
+// Of a database that no opening of the library has left in this place (`plain`:
+// it has no index, either), and a path that is nobody's. A RocksDB that was
+// ever opened has a log somewhere: in its directory it is its own; elsewhere
+// the OPTIONS file says so, which may be that of an original.
 Status CheckUnmarkedLog(Env* env, const std::string& name,
                         const std::string& directory, const NamedPath& named,
                         bool plain) {
@@ -123,9 +123,14 @@ Status CheckLogIsNotForgotten(Env* env, const std::string& name,
                               const std::string& directory) {
   if (!env->FileExists(directory + "/LOCK").ok()) return Status::OK();
   const std::string before = LogPathByOptionsFile(env, name, directory);
-  return before.empty() || !IsOutside(before, directory)
-             ? Status::OK()
-             : CheckLogIsTheSame(env, directory, before, directory);
+  if (before.empty() || WithoutLinks(before) == WithoutLinks(directory)) {
+    return Status::OK();
+  }
+  FoundOwner found;
+  const Status status = FindOwner(env, before, directory, &found);
+  return status.ok() && !found.IsAnothers()
+             ? CheckLogIsTheSame(env, directory, before, directory)
+             : status;
 }
 
 Status CheckArchive(const DBOptions& options, const std::string& directory) {

@@ -15,6 +15,7 @@
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/look_ahead.h"
 #include "replication/store/open/merge_records.h"
+#include "replication/store/open/path_ownership.h"
 #include "replication/store/open/shared_paths.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
@@ -64,12 +65,39 @@ Status LookAtManifest(const rocksdb::DBOptions& options,
   return left.ok() ? status : left;
 }
 
+// Of a database that was moved or copied since its marker was written: its log
+// is with it, or, if the directory was renamed, where it was. Before it is said
+// that the log is lost.
+Status CheckLogIsNotLeft(Env* env, const Marker& marker,
+                         const Surroundings& around) {
+  const std::string& directory = around.directory;
+  if (directory.empty() || around.wal_dir.empty() ||
+      marker.directory == directory) {
+    return Status::OK();
+  }
+  Status status;
+  if (around.wal_dir != directory) {
+    status = CheckLogIsTheSame(env, directory, directory, around.wal_dir);
+  }
+  if (!status.ok() || marker.wal_dir.empty() ||
+      marker.wal_dir == around.wal_dir) {
+    return status;
+  }
+  FoundOwner found;
+  status = FindOwner(env, marker.wal_dir, directory, &found);
+  return status.ok() && found.ownership == Ownership::kOwn
+             ? CheckLogIsTheSame(env, directory, marker.wal_dir, around.wal_dir)
+             : status;
+}
+
 // REQUIRES: there is a marker.
 Status LookForLog(Env* env, const ReplicatedDBOptions& replication,
                   const std::string& name, Surroundings* around) {
   const Marker& marker = *around->traces.marker;
   const bool may_be_lost = replication.open_copy_as_new_replica ||
                            replication.adopt_after_index_loss;
+  const Status elsewhere = CheckLogIsNotLeft(env, marker, *around);
+  if (!elsewhere.ok()) return elsewhere;
   const Status there =
       CheckLogIsThere(env, marker, around->directory, around->wal_dir,
                       /*may_be_lost=*/false);
@@ -197,9 +225,13 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
   const Traces& traces = around->traces;
   // Before the log is read, which may be another database's.
   if (around->has_database) {
-    const Known known = traces.marker.has_value() ? Known::kReplica
-                        : around->has_index       ? Known::kUnmarked
-                                                  : Known::kPlain;
+    const bool at_home =
+        traces.marker.has_value() && WithoutLinks(traces.marker->directory) ==
+                                         WithoutLinks(around->directory);
+    const bool plain = !traces.marker.has_value() && !around->has_index;
+    const Known known = at_home ? Known::kReplica
+                        : plain ? Known::kPlain
+                                : Known::kElsewhere;
     const Status paths =
         CheckPathsAreOwn(options, families, name, around->directory, known);
     if (!paths.ok()) return paths;

@@ -328,7 +328,10 @@ TEST_F(SharedPathsTest, WhatComesToTheOwnersPlaceIsNotTheOwner) {
     for (const char* opened : {"one", "link"}) {
       for (const char* path : {"wal", "tables"}) {
         options_ = options;
-        if (path == std::string("tables")) options_.wal_dir.clear();
+        if (path == std::string("tables")) {
+          options_.wal_dir =
+              name == std::string("two") ? Dir("wal of two") : "";
+        }
         if (path == std::string("wal")) options_.db_paths.clear();
         fs::create_directory(Dir("one"));
         ExpectRefused(opened, path);
@@ -670,6 +673,37 @@ TEST_F(SharedPathsTest, TwoThatAreMadeAtOnceShareNoDirectory) {
   }
 }
 
+// Its log is in it, or where it was, and the error says so.
+TEST_F(SharedPathsTest, AReplicaThatWasKilledAndMovedIsToldWhereItsLogIs) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  CopyAsKilled("db", "moved");
+  options_.wal_dir = Dir("wal");
+  ExpectRefused("moved", "wal");
+  options_.wal_dir.clear();
+  std::unique_ptr<ReplicatedDB> moved;
+  replication_.open_copy_as_new_replica = true;
+  ASSERT_ROCKS_OK(OpenOther("moved", &moved));
+  std::string value;
+  EXPECT_ROCKS_OK(moved->Get({}, "key", &value));
+  moved.reset();
+  replication_.open_copy_as_new_replica = false;
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  // With a log elsewhere that is forgotten.
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open("other"));
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::rename(Dir("other"), Dir("others"));
+  options_.wal_dir.clear();
+  ExpectRefused("others", "wal");
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open("others"));
+  EXPECT_EQ(Get("key"), "value");
+}
+
 TEST_F(SharedPathsTest, ACheckpointThatIsRefusedStaysAsItIs) {
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Put("key", "value"));
@@ -719,6 +753,18 @@ TEST_F(SharedPathsTest, AnotherDatabaseThatWasHereIsNamedSo) {
   fs::rename(Dir(), Dir("away"));
   std::unique_ptr<ReplicatedDB> db;
   EXPECT_TRUE(Mentions(OpenOther("db", &db), "before this one"));
+}
+
+// Its disk is not mounted.
+TEST_F(SharedPathsTest, ADirectoryOfOneThatIsAwayIsNoPlaceForANewOne) {
+  options_.db_paths = {{Dir("tables"), 1 << 30}};
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  fs::rename(Dir(), Dir("away"));
+  options_.db_paths.clear();
+  std::unique_ptr<ReplicatedDB> db;
+  EXPECT_TRUE(Mentions(OpenOther("tables", &db), "is no database"));
 }
 
 TEST_F(SharedPathsTest, WhereNobodyCanWriteIsNamed) {
