@@ -3,9 +3,9 @@
 #include <chrono>
 #include <ostream>
 
-#include "replication/base/may_read.h"
 #include "replication/store/directory/directory_switch.h"
 #include "replication/transport/address.h"
+#include "replication/transport/may_read.h"
 #include "rocksdb/env.h"
 #include "rocksync/cluster_secret.h"
 #include "rocksync/trial_certificates.h"

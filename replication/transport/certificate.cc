@@ -12,8 +12,8 @@
 #include <ctime>
 #include <string_view>
 
-#include "replication/base/may_read.h"
 #include "replication/transport/certificates_lock.h"
+#include "replication/transport/may_read.h"
 
 namespace rocksync {
 namespace {

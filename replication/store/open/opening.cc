@@ -105,11 +105,11 @@ class Opening {
 };
 
 Opening::~Opening() {
-  // Of a database that was not made.
-  if (!owned_.empty() && !options_.env->FileExists(name_ + "/CURRENT").ok()) {
+  if (db_ == nullptr) {
+    // RocksDB has not opened it, so that it has nothing there.
     DisownPaths(options_.env, owned_);
+    return;
   }
-  if (db_ == nullptr) return;
   opened_.families.clear();
   opened_.other_families.clear();
   for (ColumnFamilyHandle* handle : handles_) {
@@ -128,6 +128,7 @@ void Opening::Release(std::vector<ColumnFamilyHandle*>* handles,
   *handles = std::move(handles_);
   *opened = std::move(opened_);
   db_ = nullptr;
+  owned_.clear();
 }
 
 Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {

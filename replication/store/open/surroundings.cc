@@ -75,9 +75,17 @@ Status CheckLogIsNotLeft(Env* env, const Marker& marker,
       marker.directory == directory) {
     return Status::OK();
   }
+  std::vector<std::string> places = {directory};
+  if (marker.wal_dir != marker.directory &&
+      IsWithin(marker.wal_dir, marker.directory)) {
+    places.push_back(directory +
+                     marker.wal_dir.substr(marker.directory.size()));
+  }
   Status status;
-  if (around.wal_dir != directory) {
-    status = CheckLogIsTheSame(env, directory, directory, around.wal_dir);
+  for (const std::string& place : places) {
+    if (status.ok() && place != around.wal_dir) {
+      status = CheckLogIsTheSame(env, directory, place, around.wal_dir);
+    }
   }
   if (!status.ok() || marker.wal_dir.empty() ||
       marker.wal_dir == around.wal_dir) {

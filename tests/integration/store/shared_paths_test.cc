@@ -690,6 +690,17 @@ TEST_F(SharedPathsTest, AReplicaThatWasKilledAndMovedIsToldWhereItsLogIs) {
   replication_.open_copy_as_new_replica = false;
   ASSERT_ROCKS_OK(db_->Close());
   db_.reset();
+  // With a log within it.
+  options_.wal_dir = Dir("within/wal");
+  ASSERT_ROCKS_OK(Open("within"));
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  fs::copy(Dir("within"), Dir("away"), fs::copy_options::recursive);
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  for (const char* wal : {"", "wal"}) {
+    options_.wal_dir = *wal == '\0' ? "" : Dir(wal);
+    ExpectRefused("away", "away/wal");
+  }
   // With a log elsewhere that is forgotten.
   options_.wal_dir = Dir("wal");
   ASSERT_ROCKS_OK(Open("other"));
@@ -745,6 +756,18 @@ TEST_F(SharedPathsTest, WhatWasNotMadeOwnsNothing) {
   EXPECT_FALSE(fs::exists(Dir("tables/ROCKSYNC.owner")));
   options_.db_paths = options.cf_paths;
   EXPECT_ROCKS_OK(Open());
+}
+
+TEST_F(SharedPathsTest, AnOpeningThatFailsOwnsNothing) {
+  options_.wal_dir = Dir("wal");
+  MakeOfflineReplica();
+  for (const auto& file : fs::directory_iterator(Dir())) {
+    if (file.path().extension() == ".sst") fs::remove(file.path());
+  }
+  options_.db_paths = {{Dir("tables"), 1 << 30}};
+  EXPECT_FALSE(Open().ok());
+  EXPECT_FALSE(fs::exists(Dir("tables/ROCKSYNC.owner")));
+  EXPECT_TRUE(fs::exists(Dir("wal/ROCKSYNC.owner")));
 }
 
 TEST_F(SharedPathsTest, AnotherDatabaseThatWasHereIsNamedSo) {

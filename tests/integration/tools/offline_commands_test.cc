@@ -526,7 +526,7 @@ TEST_F(OfflineCommandsTest, AFileThatTheUserMayNotReadIsNamedWithTheRemedy) {
   const rocksdb::Status as_secret = ReadClusterSecret(secret, &bytes);
   Credentials credentials;
   credentials.secret_file = fs::absolute("other-secret");
-  credentials.tls.ca_file = credentials.tls.certificate_file = "other-secret";
+  credentials.tls.ca_file = credentials.tls.certificate_file = secret;
   credentials.tls.private_key_file = secret;
   AdminTarget target;
   const rocksdb::Status as_pem = MakeTarget(credentials, &target);

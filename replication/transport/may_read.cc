@@ -1,4 +1,4 @@
-#include "replication/base/may_read.h"
+#include "replication/transport/may_read.h"
 
 #include <fcntl.h>
 #include <grp.h>

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "replication/base/may_read.h"
+#include "replication/transport/may_read.h"
 
 namespace rocksync {
 namespace {

@@ -1,7 +1,7 @@
 // What to say of a file that the user of this process may not read.
 
-#ifndef ROCKSYNC_REPLICATION_BASE_MAY_READ_H_
-#define ROCKSYNC_REPLICATION_BASE_MAY_READ_H_
+#ifndef ROCKSYNC_REPLICATION_TRANSPORT_MAY_READ_H_
+#define ROCKSYNC_REPLICATION_TRANSPORT_MAY_READ_H_
 
 #include <string>
 
@@ -15,4 +15,4 @@ rocksdb::Status CheckUserMayRead(const std::string& file);
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_BASE_MAY_READ_H_
+#endif  // ROCKSYNC_REPLICATION_TRANSPORT_MAY_READ_H_
