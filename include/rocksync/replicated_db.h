@@ -22,6 +22,7 @@ namespace rocksync {
 class Store;
 struct CloneOptions;  // rocksync/clone.h
 struct CloneResult;
+struct FormerOwner;
 struct ResyncOptions;
 struct ResyncResult;
 
@@ -608,7 +609,7 @@ class ReplicatedDB : public VersionSpecificDB {
 
   rocksdb::Status TakePaths(const std::string& name,
                             const rocksdb::ColumnFamilyOptions& options,
-                            std::vector<std::string>* taken) const;
+                            std::vector<FormerOwner>* former) const;
   // After `created` of RocksDB: `*handle` is known to the store, or null.
   rocksdb::Status Created(const std::string& name,
                           const rocksdb::ColumnFamilyOptions& options,

@@ -36,13 +36,13 @@ Status ReplicatedDB::Created(const std::string& name,
 // At its next opening RocksDB would delete tables there that are not its own.
 Status ReplicatedDB::TakePaths(const std::string& name,
                                const ColumnFamilyOptions& options,
-                               std::vector<std::string>* taken) const {
+                               std::vector<FormerOwner>* former) const {
   const std::vector<ColumnFamilyDescriptor> family = {{name, options}};
   rocksdb::DBOptions of_tables;
   of_tables.env = db_->GetEnv();
   const std::string directory = AbsolutePath(of_tables.env, db_->GetName());
   const Status status = CheckPathsAreFree(of_tables, family, directory);
-  return status.ok() ? OwnPaths(of_tables, family, directory, taken) : status;
+  return status.ok() ? OwnPaths(of_tables, family, directory, former) : status;
 }
 
 Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
@@ -57,10 +57,10 @@ Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
   if (*handle == nullptr) {
     IndexedDB* const indexed = store_->indexed();
     status = indexed->space()->Check(indexed->WallMs(), 0, /*deletes=*/false);
-    std::vector<std::string> taken;
-    if (status.ok()) status = TakePaths(name, options, &taken);
+    std::vector<FormerOwner> former;
+    if (status.ok()) status = TakePaths(name, options, &former);
     if (status.ok()) status = db_->CreateColumnFamily(options, name, handle);
-    if (*handle == nullptr) DisownPaths(db_->GetEnv(), taken);
+    if (*handle == nullptr) RestoreOwners(db_->GetEnv(), former);
     if (!status.ok() && *handle == nullptr) return status;
   }
   return Created(name, options, status, handle);
@@ -125,10 +125,10 @@ Status ReplicatedDB::Import(const ColumnFamilyOptions& options,
         "rocksync: CreateColumnFamilyWithImport on a replicated family",
         "create the family and Put its pairs");
   }
-  std::vector<std::string> taken;
-  Status imported = TakePaths(name, options, &taken);
+  std::vector<FormerOwner> former;
+  Status imported = TakePaths(name, options, &former);
   if (imported.ok()) imported = Counted()->Alone(import);
-  if (*handle == nullptr) DisownPaths(db_->GetEnv(), taken);
+  if (*handle == nullptr) RestoreOwners(db_->GetEnv(), former);
   return imported.ok() || *handle != nullptr
              ? Created(name, options, imported, handle)
              : imported;

@@ -142,17 +142,39 @@ Status ReadOwner(Env* env, const std::string& path, const char* name,
 }
 
 Status WriteOwner(Env* env, const char* name, const PathOwner& owner,
-                  bool replaces, std::vector<std::string>* written) {
+                  bool replaces, std::vector<FormerOwner>* former) {
+  const std::string& directory = owner.path.path;
   PathOwner before;
-  const Status read = ReadOwner(env, owner.path.path, name, &before);
-  if (read.ok() && Encode(before) == Encode(owner)) return read;
-  if (!read.IsNotFound()) {
-    if (!replaces) return GivenToAnother(owner);
-    return ReplaceFile(env, owner.path.path, name, Encode(owner));
+  const Status read = ReadOwner(env, directory, name, &before);
+  if (read.IsNotFound()) {
+    const Status status = MakeOwnerFile(env, name, owner);
+    if (status.ok()) former->push_back({directory, name, std::nullopt});
+    return status;
   }
-  const Status status = MakeOwnerFile(env, name, owner);
-  if (status.ok()) written->push_back(owner.path.path + "/" + name);
-  return status;
+  if (!read.ok() || Encode(before) == Encode(owner)) return read;
+  if (!replaces) return GivenToAnother(owner);
+  former->push_back({directory, name, before});
+  return ReplaceFile(env, directory, name, Encode(owner));
+}
+
+Status RemoveOwner(Env* env, const std::string& directory, const char* name,
+                   std::vector<FormerOwner>* former) {
+  PathOwner before;
+  const Status status = ReadOwner(env, directory, name, &before);
+  if (!status.ok()) return status;
+  former->push_back({directory, name, before});
+  return RemoveFile(env, directory, name);
+}
+
+void RestoreOwners(Env* env, const std::vector<FormerOwner>& former) {
+  // A file may have been changed twice.
+  for (auto file = former.rbegin(); file != former.rend(); ++file) {
+    const Status status = file->owner.has_value()
+                              ? ReplaceFile(env, file->directory, file->name,
+                                            Encode(*file->owner))
+                              : RemoveFile(env, file->directory, file->name);
+    status.PermitUncheckedError();
+  }
 }
 
 }  // namespace rocksync

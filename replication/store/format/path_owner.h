@@ -20,6 +20,7 @@
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_PATH_OWNER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,13 +60,26 @@ std::string Encode(const PathOwner& owner);
 // Corruption names it, and the remedy.
 rocksdb::Status ReadOwner(rocksdb::Env* env, const std::string& path,
                           const char* name, PathOwner* owner);
-// Writes nothing if that is there already. Durable when it returns OK. If no
-// such file was there, `*written` gets its path. `replaces`: one that was there
-// is replaced, else Busy: somebody has written it since the caller looked.
-// REQUIRES: the directory is there.
+
+// What one of these files was before it was written or removed.
+struct FormerOwner {
+  std::string directory;
+  const char* name;
+  std::optional<PathOwner> owner;  // nullopt: no such file was there
+};
+
+// Writes nothing if that is there already. Durable when it returns OK.
+// `*former` gets what was there. `replaces`: one that was there is replaced,
+// else Busy: somebody has written it since the caller looked. REQUIRES: the
+// directory is there.
 rocksdb::Status WriteOwner(rocksdb::Env* env, const char* name,
                            const PathOwner& owner, bool replaces,
-                           std::vector<std::string>* written);
+                           std::vector<FormerOwner>* former);
+// NotFound: there is none.
+rocksdb::Status RemoveOwner(rocksdb::Env* env, const std::string& directory,
+                            const char* name, std::vector<FormerOwner>* former);
+// Puts them back as they were, as far as it can.
+void RestoreOwners(rocksdb::Env* env, const std::vector<FormerOwner>& former);
 
 }  // namespace rocksync
 

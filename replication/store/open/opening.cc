@@ -88,7 +88,7 @@ class Opening {
   const Predecessor* const predecessor_;  // may be null
 
   Surroundings before_;
-  std::vector<std::string> owned_;  // files that say so, and were not there
+  std::vector<FormerOwner> former_owners_;
   Traces& traces_ = before_.traces;
   rocksdb::ColumnFamilyOptions index_options_;
   DB* db_ = nullptr;
@@ -107,7 +107,7 @@ class Opening {
 Opening::~Opening() {
   if (db_ == nullptr) {
     // RocksDB has not opened it, so that it has nothing there.
-    DisownPaths(options_.env, owned_);
+    RestoreOwners(options_.env, former_owners_);
     return;
   }
   opened_.families.clear();
@@ -128,7 +128,7 @@ void Opening::Release(std::vector<ColumnFamilyHandle*>* handles,
   *handles = std::move(handles_);
   *opened = std::move(opened_);
   db_ = nullptr;
-  owned_.clear();
+  former_owners_.clear();
 }
 
 Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
@@ -158,7 +158,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   }
   // A resync's copy is opened for the directory whose place it takes.
   if (status.ok() && predecessor_ == nullptr) {
-    status = OwnPaths(options_, families, before_.directory, &owned_);
+    status = OwnPaths(options_, families, before_.directory, &former_owners_);
   }
   if (status.ok()) NoteWhatIsDropped();
   if (status.ok() && traces_.loss != Loss::kNone) status = BeginOnRest();

@@ -133,7 +133,8 @@ Status FindOwner(Env* env, const std::string& path,
     return Status::OK();
   }
   Status status = FindNamedOwner(env, path, directory, found);
-  if (!status.IsNotFound()) return status;
+  if (!status.ok() && !status.IsNotFound()) return status;
+  if (found->ownership != Ownership::kNobodys) return Status::OK();
   const std::filesystem::path real = WithoutLinks(path);
   const bool is_archive = real.filename() == kArchiveName;
   // Of a database that no opening of the library has seen.

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "replication/base/directories.h"
-#include "replication/base/durable_file.h"
 #include "replication/base/random_bits.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/directory/make_directory.h"
@@ -180,11 +179,11 @@ Status CannotWrite(const std::string& what, const Status& status) {
 
 Status WriteOwnerOf(Env* env, const std::string& directory,
                     const NamedPath& named, PathOwner own, bool replaces,
-                    std::vector<std::string>* written) {
+                    std::vector<FormerOwner>* former) {
   Status status = MakeDirectory(env, named.path);
   if (!status.ok()) return status;
   own.path = NameOf(named.path);
-  status = WriteOwner(env, kOwnerFileName, own, replaces, written);
+  status = WriteOwner(env, kOwnerFileName, own, replaces, former);
   return status.ok() || status.IsBusy()
              ? status
              : CannotWrite(std::string(named.option) + " of " + directory +
@@ -303,7 +302,7 @@ Status CheckLogIsNotAnothers(Env* env, const std::string& directory,
 Status OwnPaths(const DBOptions& options,
                 const std::vector<ColumnFamilyDescriptor>& families,
                 const std::string& directory,
-                std::vector<std::string>* written) {
+                std::vector<FormerOwner>* former) {
   Env* const env = options.env;
   const std::vector<NamedPath> paths =
       PathsElsewhere(options, families, directory);
@@ -327,7 +326,7 @@ Status OwnPaths(const DBOptions& options,
   const DirectoryName here = NameOf(directory);
   if (!own.database.Is(here) && own.token != 0) {
     own.token = 0;
-    status = RemoveFile(env, directory, kPathsFileName);
+    status = RemoveOwner(env, directory, kPathsFileName, former);
     if (!status.ok()) return CannotWrite(directory, status);
   }
   if (paths.empty()) return status;
@@ -335,19 +334,13 @@ Status OwnPaths(const DBOptions& options,
   own.database = own.path = here;
   // The database's first: without its token it would not get into a directory
   // that says that it is its own.
-  status = WriteOwner(env, kPathsFileName, own, /*replaces=*/true, written);
+  status = WriteOwner(env, kPathsFileName, own, /*replaces=*/true, former);
   if (!status.ok()) return CannotWrite(directory, status);
   for (size_t i = 0; i < paths.size(); ++i) {
-    status = WriteOwnerOf(env, directory, paths[i], own, replaces[i], written);
+    status = WriteOwnerOf(env, directory, paths[i], own, replaces[i], former);
     if (!status.ok()) return status;
   }
   return status;
-}
-
-void DisownPaths(Env* env, const std::vector<std::string>& written) {
-  for (const std::string& file : written) {
-    env->DeleteFile(file).PermitUncheckedError();
-  }
 }
 
 }  // namespace rocksync

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "replication/store/format/path_owner.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
 
@@ -48,14 +49,13 @@ rocksdb::Status CheckLogIsNotAnothers(rocksdb::Env* env,
                                       const std::string& wal_dir);
 
 // Makes the directories, and says in each whose it is, before RocksDB writes
-// there. `*written` gets the files that were not there. REQUIRES: checked, as
+// there. `*former` gets what was there: RestoreOwners takes it back if the
+// database did not open, or the family was not made. REQUIRES: checked, as
 // above.
 rocksdb::Status OwnPaths(
     const rocksdb::DBOptions& options,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
-    const std::string& directory, std::vector<std::string>* written);
-// Takes that back, as the database or the family was not made.
-void DisownPaths(rocksdb::Env* env, const std::vector<std::string>& written);
+    const std::string& directory, std::vector<FormerOwner>* former);
 
 }  // namespace rocksync
 

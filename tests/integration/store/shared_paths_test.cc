@@ -758,6 +758,31 @@ TEST_F(SharedPathsTest, WhatWasNotMadeOwnsNothing) {
   EXPECT_ROCKS_OK(Open());
 }
 
+TEST_F(SharedPathsTest, ACopyThatDoesNotOpenIsAsBefore) {
+  options_.db_paths = {{Dir("db/tables"), 1 << 30}};
+  options_.wal_dir = Dir("db/wal");
+  MakeOfflineReplica();
+  fs::copy(Dir(), Dir("copy"), fs::copy_options::recursive);
+  fs::copy(Dir("copy"), Dir("again"), fs::copy_options::recursive);
+  const std::string paths = FileContent(Dir("copy/ROCKSYNC.paths"));
+  replication_.open_copy_as_new_replica = true;
+  // The tables are forgotten.
+  options_.db_paths.clear();
+  for (const char* wal : {"copy/wal", ""}) {
+    options_.wal_dir = *wal == '\0' ? "" : Dir(wal);
+    std::unique_ptr<ReplicatedDB> copy;
+    EXPECT_FALSE(OpenOther("copy", &copy).ok());
+    EXPECT_EQ(FileContent(Dir("copy/ROCKSYNC.paths")), paths);
+  }
+  options_.db_paths = {{Dir("copy/tables"), 1 << 30}};
+  // Another copy's log is not its own, though it has the same token.
+  options_.wal_dir = Dir("again/wal");
+  ExpectRefused("copy", "again/wal");
+  options_.wal_dir = Dir("copy/wal");
+  std::unique_ptr<ReplicatedDB> copy;
+  EXPECT_ROCKS_OK(OpenOther("copy", &copy));
+}
+
 TEST_F(SharedPathsTest, AnOpeningThatFailsOwnsNothing) {
   options_.wal_dir = Dir("wal");
   MakeOfflineReplica();
