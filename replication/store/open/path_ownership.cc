@@ -60,13 +60,14 @@ Status FindNamedOwner(Env* env, const std::string& path,
   if (!status.ok()) return status;
   const bool has_token = own.token != 0 && own.token == owner.token;
   const bool is_here = owner.database.Is(NameOf(directory));
-  if (is_here && has_token) {
+  const bool was_copied = !owner.path.Is(NameOf(path));
+  // Copied with the database's own directory, and all that is in either, or
+  // carried elsewhere: then it is not the only one that says so.
+  if (has_token && was_copied) return status;
+  if (has_token && is_here) {
     found->ownership = Ownership::kOwn;
     return status;
   }
-  const bool was_copied = !owner.path.Is(NameOf(path));
-  // With the database's own directory, and all that is in either.
-  if (was_copied && has_token) return status;
   const bool is_alive = !was_copied && !is_here && IsAlive(env, owner);
   if (is_alive || HoldsFiles(env, path)) {
     found->ownership = is_here ? Ownership::kNamedBefore : Ownership::kNamed;

@@ -9,16 +9,6 @@ namespace fs = std::filesystem;
 
 using rocksdb::Status;
 
-namespace {
-
-// That say whose directories are.
-bool SaysWhose(const std::string& name) {
-  return name.starts_with("ROCKSYNC.owner") ||
-         name.starts_with("ROCKSYNC.paths");
-}
-
-}  // namespace
-
 Machine::Machine(uint64_t seed, const fs::path& parent, bool apart)
     : apart_(apart), random_(seed), world_(parent) {
   fs::current_path(world_.root());
@@ -80,7 +70,7 @@ void Machine::OpenAll() {
 }
 
 void Machine::Refused(const Status& status, const Files& before,
-                      const std::string& home, const Database* own) {
+                      const Database* own) {
   ++result_.refused;
   Say("  refused: " + Short(status.ToString()));
   ExamineAll(nullptr);
@@ -88,11 +78,6 @@ void Machine::Refused(const Status& status, const Files& before,
   for (const std::string& path : World::Changed(before, after)) {
     const fs::path directory = fs::path(path).parent_path();
     const auto now = after.find(path);
-    // A claim of its own, which stays.
-    if (SaysWhose(fs::path(path).filename()) && now != after.end() &&
-        now->second.find(home) != std::string::npos) {
-      continue;
-    }
     if (own != nullptr) {
       const std::vector<std::string> mine = own->Directories();
       if (std::find(mine.begin(), mine.end(), directory) != mine.end() ||
@@ -122,7 +107,7 @@ void Machine::Open(Database* database, const Paths& paths, bool must_open,
   const Status status =
       opened.Replica(home, spelled, copy_as_new, short_archive);
   if (!status.ok()) {
-    Refused(status, before, database->home, nullptr);
+    Refused(status, before, nullptr);
     if (must_open) {
       Wrong("refused: " + database->name + " was left alone");
     }

@@ -91,7 +91,7 @@ class Machine {
   // Nothing has changed but the claims of the database in `home`, and what
   // `own` had open.
   void Refused(const rocksdb::Status& status, const Files& before,
-               const std::string& home, const Database* own);
+               const Database* own);
 
   void ExamineAll(const Database* but);
   void OpenAll();

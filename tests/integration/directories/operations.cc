@@ -122,7 +122,7 @@ void Machine::CreateFamily() {
       " with cf_paths=" + Short(path));
   const Status status = opened.CreateFamily(name, Spelled(path));
   if (!status.ok()) {
-    Refused(status, before, database->home, database);
+    Refused(status, before, database);
   } else {
     ++result_.accepted;
     if (!CheckIsFree(*database, path)) return;
@@ -157,7 +157,7 @@ void Machine::Detach() {
   Say(database->name + " is detached:" + Short(paths));
   const Status status = DetachPlain(Spelled(database->home), Spelled(paths));
   if (!status.ok()) {
-    Refused(status, before, database->home, nullptr);
+    Refused(status, before, nullptr);
   } else {
     ++result_.accepted;
     // It has replayed the log into the directories that it was given.
