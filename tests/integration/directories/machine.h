@@ -88,8 +88,7 @@ class Machine {
   void Work(Database* database, Opened* opened);
   void Fill(Database* database, Opened* opened, const std::string& family,
             bool flush);
-  // Nothing has changed but the claims of the database in `home`, and what
-  // `own` had open.
+  // Nothing has changed but what `own` had open.
   void Refused(const rocksdb::Status& status, const Files& before,
                const Database* own);
 
