@@ -1,5 +1,8 @@
 # What every target of ours has in common, set on targets and never globally.
 
+# Of targets that know nothing of RocksDB; cmake/rocksdb_traits.cmake has the others'.
+set(ROCKSYNC_ROCKSDB_STANDARD 17)
+
 # rocksync_target_defaults(TARGET [KIND]): language level, warnings, sanitizers;
 # and what targets of a KIND (`library`, `program` or `test`) have in common.
 function(rocksync_target_defaults target)
