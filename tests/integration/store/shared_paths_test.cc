@@ -467,6 +467,14 @@ TEST_F(SharedPathsTest, ACopyDoesNotTakeTheLogWithinItsOriginal) {
   EXPECT_EQ(Get("key"), "value");
 }
 
+TEST_F(SharedPathsTest, AnEmptyDirectoryWithinADatabaseIsItsOwn) {
+  ASSERT_ROCKS_OK(Open("other"));
+  ASSERT_ROCKS_OK(db_->Close());
+  options_.db_paths = {{Dir("db/tables"), 1 << 30}};
+  ASSERT_ROCKS_OK(Open());
+  ExpectRefused("other", "db/tables");
+}
+
 TEST_F(SharedPathsTest, ADatabaseWithItsLogWithinMayMove) {
   options_.wal_dir = Dir("db/wal");
   options_.db_paths = {{Dir("db/tables"), 1 << 30}};

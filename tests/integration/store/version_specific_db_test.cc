@@ -112,6 +112,20 @@ TEST_F(VersionSpecificDBTest, RefusedOptionsOfATableAreNotSet) {
                   ->block_size,
               block_size);
   }
+  // By their names alone they go into the factory that is there.
+  EXPECT_FALSE(
+      db_->SetOptions(
+             Replicated(),
+             {{"block_based_table_factory.block_size", "12345"},
+              {"block_based_table_factory.data_block_index_type",
+               "kDataBlockBinaryAndHash"},
+              {"block_based_table_factory.data_block_hash_table_util_ratio",
+               "0"}})
+          .ok());
+  EXPECT_EQ(db_->GetOptions(Replicated())
+                .table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()
+                ->block_size,
+            block_size);
   ASSERT_ROCKS_OK(db_->SetOptions(
       Replicated(), {{"block_based_table_factory", "{block_size=12345}"}}));
   EXPECT_EQ(db_->GetOptions(Replicated())
