@@ -154,7 +154,7 @@ Status ReplicatedDB::Detach(
   if (status.ok()) {
     status = CheckPathsAreOwn(
         options, column_families, name, AbsolutePath(options.env, name),
-        read.IsNotFound() ? Known::kElsewhere : Known::kReplica);
+        read.IsNotFound() ? Known::kUnmarked : Known::kReplica);
   }
   if (!status.ok()) return status;
   // A damaged marker goes as well.

@@ -274,7 +274,7 @@ Status ReplicatedDB::Restamp(
     const bool unmarked = ReadMarker(options.env, name, &marker).IsNotFound();
     status = CheckPathsAreOwn(options, column_families, name,
                               AbsolutePath(options.env, name),
-                              unmarked ? Known::kElsewhere : Known::kReplica);
+                              unmarked ? Known::kUnmarked : Known::kReplica);
   }
   std::string manifest;
   if (status.ok()) {

@@ -91,8 +91,8 @@ Status MissingTable(const std::string& table, const std::string& text,
       "rocksync: " + name + " has lost a table, " + table,
       "if it is in another directory, of db_paths or cf_paths, nothing is "
       "lost: only the database's own program opens it, with these options. "
-      "Else "
-      "bring the file back; or replace the replica by a new, empty one that "
+      "Else bring the file back; or replace the replica by a new, empty one "
+      "that "
       "peers fill; if this one may hold something alone, `rocksync repair`, "
       "which makes a copy of the directory without the table, and open that: " +
           text);

@@ -22,9 +22,9 @@ namespace rocksync {
 
 // What a database shows of itself.
 enum class Known {
-  kPlain,      // neither index nor marker
-  kElsewhere,  // no marker that this place has: moved, or a copy of any kind
-  kReplica,    // a marker of an opening in this place, which knows its log
+  kPlain,     // neither index nor marker
+  kUnmarked,  // an index alone: a checkpoint, or what a backup or a repair made
+  kReplica,   // a marker, by which its log has been looked for
 };
 
 // Of a database, or of families, that are to be made: InvalidArgument if their

@@ -233,13 +233,9 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
   const Traces& traces = around->traces;
   // Before the log is read, which may be another database's.
   if (around->has_database) {
-    const bool at_home =
-        traces.marker.has_value() && WithoutLinks(traces.marker->directory) ==
-                                         WithoutLinks(around->directory);
-    const bool plain = !traces.marker.has_value() && !around->has_index;
-    const Known known = at_home ? Known::kReplica
-                        : plain ? Known::kPlain
-                                : Known::kElsewhere;
+    const Known known = traces.marker.has_value() ? Known::kReplica
+                        : around->has_index       ? Known::kUnmarked
+                                                  : Known::kPlain;
     const Status paths =
         CheckPathsAreOwn(options, families, name, around->directory, known);
     if (!paths.ok()) return paths;

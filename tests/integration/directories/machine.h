@@ -82,6 +82,7 @@ class Machine {
             bool short_archive = false);
   // No other database has the directory that `database` was given.
   bool CheckIsFree(const Database& database, const std::string& path);
+  Database* CopyHome(const Database& from);
   void Accepted(Database* database, const Paths& paths, Opened* opened);
   void WriteAsPlain(Database* database);
   // Puts some pairs, and closes, or is killed.

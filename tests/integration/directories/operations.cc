@@ -172,27 +172,33 @@ void Machine::Detach() {
   if (result_.violation.empty()) ExamineAll(nullptr);
 }
 
+// The copy's paths are still those of its original.
+Database* Machine::CopyHome(const Database& from) {
+  const std::string home = world_.Fresh("copy");
+  World::Copy(from.home, home);
+  Database* const to = world_.Add(home);
+  const std::string name = to->name;
+  *to = from;
+  to->name = name;
+  to->home = home;
+  to->copy = from.replica;
+  to->copied = true;
+  to->settled = false;
+  return to;
+}
+
 // As an administrator does who forgets that there is more.
 void Machine::CopyAlone() {
   const Database* const from = Pick();
   if (from == nullptr || !from->live() || !IsAlone(*from)) return;
-  const std::string home = world_.Fresh("copy");
-  Say(from->name + " is copied to " + Short(home));
-  World::Copy(from->home, home);
-  Database* const to = world_.Add(home);
-  const std::string name = to->name;
-  *to = *from;
-  to->name = name;
-  to->home = home;
-  to->copy = from->replica;
-  to->copied = true;
-  to->settled = false;
-  Say("  as " + name);
+  Database* const to = CopyHome(*from);
+  Say(from->name + " is copied to " + Short(to->home));
+  Say("  as " + to->name);
   // Paths in it were copied with it.
   const auto moved = [&](std::string* path) {
     if (path->empty()) return;
     if (IsWithin(*path, from->home)) {
-      *path = home + path->substr(from->home.size());
+      *path = to->home + path->substr(from->home.size());
     } else {
       to->lost = true;
     }
@@ -205,21 +211,12 @@ void Machine::CopyAlone() {
 void Machine::CopyWhole() {
   const Database* const from = Pick();
   if (from == nullptr || !from->live() || !IsAlone(*from)) return;
-  const std::string home = world_.Fresh("copy");
-  World::Copy(from->home, home);
-  Database* const to = world_.Add(home);
-  const std::string name = to->name;
-  *to = *from;
-  to->name = name;
-  to->home = home;
-  to->copy = from->replica;
-  to->copied = true;
-  to->settled = false;
+  Database* const to = CopyHome(*from);
   std::map<std::string, std::string> copies;
   const auto copied = [&](std::string* path) {
     if (path->empty()) return;
     if (IsWithin(*path, from->home)) {
-      *path = home + path->substr(from->home.size());
+      *path = to->home + path->substr(from->home.size());
       return;
     }
     std::string& copy = copies[*path];
@@ -232,8 +229,8 @@ void Machine::CopyWhole() {
   copied(&to->paths.wal);
   copied(&to->paths.tables);
   for (auto& [family, path] : to->paths.families) copied(&path);
-  Say(from->name + " is copied to " + Short(home) + " with all its files, as " +
-      name + ":" + Short(to->paths));
+  Say(from->name + " is copied to " + Short(to->home) +
+      " with all its files, as " + to->name + ":" + Short(to->paths));
 }
 
 // Which is nobody's then.

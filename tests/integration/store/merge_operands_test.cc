@@ -6,23 +6,11 @@
 #include <string>
 
 #include "replication/store/upkeep/scrub.h"
-#include "rocksdb/merge_operator.h"
 #include "tests/integration/store/trouble_fixture.h"
+#include "tests/support/append_operator.h"
 
 namespace rocksync {
 namespace {
-
-class Append final : public rocksdb::AssociativeMergeOperator {
- public:
-  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* existing,
-             const rocksdb::Slice& value, std::string* merged,
-             rocksdb::Logger*) const override {
-    *merged = existing == nullptr ? "" : existing->ToString();
-    merged->append(value.data(), value.size());
-    return true;
-  }
-  const char* Name() const override { return "Append"; }
-};
 
 struct Key {
   const char* name;
@@ -59,7 +47,7 @@ class MergeOperandsTest : public TroubleTest,
                           public testing::WithParamInterface<Kept> {
  protected:
   MergeOperandsTest() {
-    options_.merge_operator = std::make_shared<Append>();
+    options_.merge_operator = std::make_shared<AppendOperator>();
     options_.disable_auto_compactions = true;
     replication_.merge_families = {"default"};
   }

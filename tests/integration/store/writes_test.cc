@@ -6,28 +6,16 @@
 
 #include "rocksdb/compaction_filter.h"
 #include "rocksdb/comparator.h"
-#include "rocksdb/merge_operator.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
 #include "rocksdb/wal_filter.h"
 #include "tests/integration/store/read_log.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/append_operator.h"
 #include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
-
-class Append final : public rocksdb::AssociativeMergeOperator {
- public:
-  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* existing,
-             const rocksdb::Slice& value, std::string* merged,
-             rocksdb::Logger*) const override {
-    *merged =
-        (existing != nullptr ? existing->ToString() : "") + value.ToString();
-    return true;
-  }
-  const char* Name() const override { return "Append"; }
-};
 
 class Timestamped final : public rocksdb::Comparator {
  public:
@@ -118,7 +106,7 @@ TEST_F(WritesTest, AMergeWithoutAnOperatorIsRefusedAndHarmsNothing) {
   rocksdb::ColumnFamilyHandle* merged = nullptr;
   ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "local", &local));
   rocksdb::ColumnFamilyOptions merging;
-  merging.merge_operator = std::make_shared<Append>();
+  merging.merge_operator = std::make_shared<AppendOperator>();
   ASSERT_ROCKS_OK(db_->CreateColumnFamily(merging, "merged", &merged));
   EXPECT_FALSE(db_->Merge({}, local, "k", "v").ok());
   EXPECT_FALSE(db_->Merge({}, db_->DefaultColumnFamily(), "k", "v").ok());
@@ -144,7 +132,7 @@ TEST_F(WritesTest, AMergeWithoutAnOperatorIsRefusedAndHarmsNothing) {
 }
 
 TEST_F(WritesTest, BatchesApplyInOrderAndStayUnaltered) {
-  options_.merge_operator = std::make_shared<Append>();
+  options_.merge_operator = std::make_shared<AppendOperator>();
   replication_.merge_families = {"default"};
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Put("r1", "x"));
@@ -483,7 +471,9 @@ TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
     {"compaction filter",
      [](auto* o, auto*) { o->compaction_filter = &keep_all; }},
     {"merge operator",
-     [](auto* o, auto*) { o->merge_operator = std::make_shared<Append>(); }},
+     [](auto* o, auto*) {
+       o->merge_operator = std::make_shared<AppendOperator>();
+     }},
     {"kSkipAnyCorruptedRecords",
      [](auto* o, auto*) {
        o->wal_recovery_mode =

@@ -14,10 +14,10 @@
 #include "replication/store/open/kept_options_file.h"
 #include "rocksdb/db.h"
 #include "rocksdb/filter_policy.h"
-#include "rocksdb/merge_operator.h"
 #include "rocksdb/table.h"
 #include "rocksync/options_file.h"
 #include "rocksync/replicated_db.h"
+#include "tests/support/append_operator.h"
 #include "tests/support/open_plain.h"
 #include "tests/support/options_text.h"
 #include "tests/support/temporary_directory.h"
@@ -37,18 +37,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::UnorderedElementsAreArray;
 
-// Neither can be made by its name.
-class OwnOperator final : public rocksdb::AssociativeMergeOperator {
- public:
-  const char* Name() const override { return "test.Own"; }
-  bool Merge(const rocksdb::Slice&, const rocksdb::Slice*,
-             const rocksdb::Slice& value, std::string* merged,
-             rocksdb::Logger*) const override {
-    *merged = value.ToString();
-    return true;
-  }
-};
-
+// That RocksDB cannot make by its name.
 class OwnFilter final : public rocksdb::FilterPolicy {
  public:
   const char* Name() const override { return "test.OwnFilter"; }
@@ -74,7 +63,8 @@ class KeptOptionsTest : public testing::Test {
     options_.create_missing_column_families = true;
     options_.max_background_jobs = 3;
     families_ = {{"default", {}}, {"own", {}}};
-    families_[1].options.merge_operator = std::make_shared<OwnOperator>();
+    families_[1].options.merge_operator =
+        std::make_shared<AppendOperator>("test.Own");
     rocksdb::BlockBasedTableOptions table;
     table.filter_policy = std::make_shared<OwnFilter>();
     families_[1].options.table_factory.reset(

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "rocksdb/db.h"
-#include "rocksdb/merge_operator.h"
 #include "rocksync/replicated_db.h"
+#include "tests/support/append_operator.h"
 #include "tests/support/file_content.h"
 #include "tests/support/open_plain.h"
 #include "tests/support/temporary_directory.h"
@@ -39,18 +39,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-class Concat final : public rocksdb::AssociativeMergeOperator {
- public:
-  const char* Name() const override { return "test.Concat"; }
-  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* before,
-             const rocksdb::Slice& value, std::string* merged,
-             rocksdb::Logger*) const override {
-    if (before != nullptr) *merged = before->ToString();
-    merged->append(value.data(), value.size());
-    return true;
-  }
-};
-
 class MergeRecordsTest : public testing::Test {
  protected:
   MergeRecordsTest() : secret_(root_ / "secret") {
@@ -73,7 +61,8 @@ class MergeRecordsTest : public testing::Test {
     std::vector<ColumnFamilyDescriptor> families = {{"default", {}},
                                                     {"counters", {}}};
     if (with_operator) {
-      families[1].options.merge_operator = std::make_shared<Concat>();
+      families[1].options.merge_operator =
+          std::make_shared<AppendOperator>("test.Concat");
     }
     return families;
   }

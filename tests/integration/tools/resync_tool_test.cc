@@ -11,9 +11,9 @@
 #include "nlohmann/json.hpp"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/format/clone_record.h"
-#include "rocksdb/merge_operator.h"
 #include "rocksync/replica_id.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/append_operator.h"
 #include "tests/support/options_text.h"
 #include "tools/clone.h"
 #include "tools/diff.h"
@@ -82,18 +82,6 @@ TEST_F(ResyncToolTest, SaysWhatBecameOfTheReplica) {
   EXPECT_EQ(old->Scan(), source_->Scan());
 }
 
-// That RocksDB cannot make by its name.
-class OwnOperator final : public rocksdb::AssociativeMergeOperator {
- public:
-  const char* Name() const override { return "test.Own"; }
-  bool Merge(const rocksdb::Slice&, const rocksdb::Slice*,
-             const rocksdb::Slice& value, std::string* merged,
-             rocksdb::Logger*) const override {
-    *merged = value.ToString();
-    return true;
-  }
-};
-
 // The commands open a database with what they can make, and its program's
 // options stay in the OPTIONS file: of a clone the source's, of a resync its
 // own.
@@ -102,7 +90,7 @@ TEST_F(ResyncToolTest, ItsProgramsOptionsStay) {
     TestReplica::Setting setting = SettingOf(name);
     setting.adjust = [jobs](rocksdb::Options* options,
                             ReplicatedDBOptions* replication) {
-      options->merge_operator = std::make_shared<OwnOperator>();
+      options->merge_operator = std::make_shared<AppendOperator>("test.Own");
       options->max_background_jobs = jobs;
       replication->merge_families = {"default"};
     };

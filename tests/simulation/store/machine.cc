@@ -9,8 +9,8 @@
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
-#include "rocksdb/merge_operator.h"
 #include "rocksdb/table.h"
+#include "tests/support/append_operator.h"
 #include "tests/support/open_plain.h"
 
 namespace rocksync::store_simulation {
@@ -18,20 +18,6 @@ namespace {
 
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
-
-// Appends operands. The simulation's own, so that it is known exactly.
-class Append final : public rocksdb::AssociativeMergeOperator {
- public:
-  const char* Name() const override { return "Append"; }
-  bool Merge(const rocksdb::Slice& key, const rocksdb::Slice* existing,
-             const rocksdb::Slice& operand, std::string* result,
-             rocksdb::Logger* logger) const override {
-    result->clear();
-    if (existing != nullptr) *result = existing->ToString();
-    result->append(operand.data(), operand.size());
-    return true;
-  }
-};
 
 class LineLogger final : public rocksdb::Logger {
  public:
@@ -142,7 +128,7 @@ std::vector<rocksdb::ColumnFamilyDescriptor> Machine::Families() const {
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const char* name : kFamilies) families.emplace_back(name, options);
-  families.back().options.merge_operator = std::make_shared<Append>();
+  families.back().options.merge_operator = std::make_shared<AppendOperator>();
   return families;
 }
 
