@@ -65,8 +65,8 @@ const rocksdb::FilterPolicy* CreatePolicy(
 
 }  // namespace
 
-int RegisterFilterPolicy(rocksdb::ObjectLibrary& library,
-                         const std::string& /*arg*/) {
+int RegisterFilterPolicyInLibrary(rocksdb::ObjectLibrary& library,
+                                  const std::string& /*arg*/) {
   if (!FilterInterfaceMatchesLibrary()) return 0;
   // Everything that begins like our name, so that a mistake in the rest is
   // answered by us, who know what is allowed.
@@ -80,7 +80,7 @@ int RegisterFilterPolicy(rocksdb::ObjectLibrary& library,
 void RegisterFilterPolicy() {
   static std::once_flag once;
   std::call_once(once, [] {
-    RegisterFilterPolicy(*rocksdb::ObjectLibrary::Default(), "");
+    RegisterFilterPolicyInLibrary(*rocksdb::ObjectLibrary::Default(), "");
   });
 }
 

@@ -2,11 +2,13 @@
 
 #include <memory>
 
+#include "replication/base/directories.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/write/refusals.h"
 #include "rocksync/replicated_db.h"
+#include "tools/stand_ins.h"
 
 namespace rocksync {
 
@@ -14,9 +16,9 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
-Status LoadCopiedOptions(const std::string& directory, OwnOptions* own) {
-  const Status status =
-      LoadOwnOptions(rocksdb::Env::Default(), directory, directory, own);
+namespace {
+
+void LeaveOutPathsAndFilters(const std::string& directory, OwnOptions* own) {
   own->db = WithLogAtHome(own->db, directory);
   own->db.db_paths.clear();
   own->db.db_log_dir.clear();
@@ -26,6 +28,37 @@ Status LoadCopiedOptions(const std::string& directory, OwnOptions* own) {
     family.options.compaction_filter = nullptr;
     family.options.compaction_filter_factory = nullptr;
   }
+}
+
+// A copy lies in one directory. (Tables that are elsewhere: their paths are in
+// no OPTIONS file, and who opens the database without them says so.)
+Status CheckLogIsIn(const std::string& directory,
+                    const rocksdb::DBOptions& options) {
+  if (options.wal_dir.empty() || AbsolutePath(options.env, options.wal_dir) ==
+                                     AbsolutePath(options.env, directory)) {
+    return Status::OK();
+  }
+  return Status::InvalidArgument(
+      "rocksync: the log of " + directory + " is in " + options.wal_dir,
+      "a resync replaces one directory: start the replica and let sessions "
+      "bring the pairs, or make a new one by `rocksync clone`");
+}
+
+}  // namespace
+
+Status LoadCopiedOptions(const std::string& directory, OwnOptions* own) {
+  const Status status =
+      LoadOwnOptions(rocksdb::Env::Default(), directory, directory, own);
+  LeaveOutPathsAndFilters(directory, own);
+  return status;
+}
+
+Status LoadReplacedOptions(const std::string& directory,
+                           const std::string& wal_dir, OwnOptions* own) {
+  Status status =
+      LoadOwnOptions(rocksdb::Env::Default(), directory, wal_dir, own);
+  if (status.ok()) status = CheckLogIsIn(directory, own->db);
+  LeaveOutPathsAndFilters(directory, own);
   return status;
 }
 
@@ -33,8 +66,9 @@ Status ReadReplicatedFamilies(const std::string& directory, OwnOptions* own,
                               ReplicatedDBOptions* replication) {
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
-  Status status =
-      OpenPlainForReadOnly(own->db, directory, own->families, &handles, &db);
+  Status status = NameLackingComparator(
+      OpenPlainForReadOnly(own->db, directory, own->families, &handles, &db),
+      directory);
   if (!status.ok()) return status;
   std::string bytes;
   status = Status::Corruption(directory, "has no index");

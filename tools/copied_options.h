@@ -17,6 +17,13 @@ namespace rocksync {
 rocksdb::Status LoadCopiedOptions(const std::string& directory,
                                   OwnOptions* own);
 
+// Those of a replica that a copy is to replace. InvalidArgument: its log is
+// in another directory (`wal_dir`: see LoadOwnOptions), which a copy does not
+// replace.
+rocksdb::Status LoadReplacedOptions(const std::string& directory,
+                                    const std::string& wal_dir,
+                                    OwnOptions* own);
+
 // Adds to `replication` which families are replicated, by the index of the
 // database, and which of them have a merge operator; takes the index's family
 // out of `own`. Opens the database read-only.

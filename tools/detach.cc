@@ -5,6 +5,7 @@
 #include "replication/store/offline/own_options.h"
 #include "rocksync/replicated_db.h"
 #include "tools/offline_db.h"
+#include "tools/stand_ins.h"
 
 namespace rocksync {
 
@@ -19,7 +20,8 @@ int RunDetach(const DetachOptions& options, std::ostream& out,
                             WalDirOf(options.wal_dirs, directory), &own);
   }
   if (status.ok()) {
-    status = ReplicatedDB::Detach(own.db, directory, own.families);
+    status = NameLackingComparator(
+        ReplicatedDB::Detach(own.db, directory, own.families), directory);
   }
   if (!status.ok()) {
     err << "rocksync detach " << directory << ": " << status.ToString() << '\n';

@@ -164,7 +164,7 @@ Status ReadReplicaId(const std::string& directory,
       "it is a plain database, not a replica; `rocksync id --make` with this "
       "directory makes the id that it gets when it is opened as a replica for "
       "the first time");
-  if (status.ok()) status = OfflineDB::Open(directory, wal_dirs, &offline);
+  if (status.ok()) status = OfflineDB::OpenIndex(directory, wal_dirs, &offline);
   if (status.ok()) status = ReadIdentity(*offline, directory, &identity);
   *id = identity.replica_id;
   return status;

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "replication/membership/setup.h"
-#include "rocksdb/version.h"
+#include "rocksync/stats.h"
 #include "tools/commands.h"
 #include "tools/help/help_formatter.h"
 #include "tools/help/standard_descriptors.h"
@@ -42,10 +41,11 @@ int main(int argc, char** argv) {
   CLI::App app("Tools for replicated RocksDB databases", "rocksync");
   app.formatter(std::make_shared<rocksync::HelpFormatter>());
   app.require_subcommand(1);
-  app.set_version_flag("--version",
-                       "rocksync " ROCKSYNC_VERSION "\nRocksDB " +
-                           rocksdb::GetRocksVersionAsString() + "\nprotocol " +
-                           std::to_string(rocksync::kProtocolVersion));
+  const rocksync::SoftwareStats software = rocksync::RunningSoftware();
+  app.set_version_flag("--version", "rocksync " + software.rocksync +
+                                        "\nRocksDB " + software.rocksdb +
+                                        "\nprotocol " +
+                                        std::to_string(software.protocol));
   app.set_help_all_flag("--help-all", "Print the help of all commands");
   app.failure_message(NameCommand);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <vector>
 
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/directory/directory_switch.h"
@@ -12,6 +13,7 @@
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/merge_records.h"
 #include "rocksync/replicated_db.h"
+#include "tools/stand_ins.h"
 
 namespace rocksync {
 namespace {
@@ -109,6 +111,18 @@ Status OfflineDB::Open(const std::string& directory,
   return status;
 }
 
+Status OfflineDB::OpenIndex(const std::string& directory,
+                            const std::vector<std::string>& wal_dirs,
+                            std::unique_ptr<OfflineDB>* db) {
+  db->reset(new OfflineDB);
+  Status status = (*db)->Lock(directory);
+  if (status.ok()) {
+    status = (*db)->OpenIndexLocked(directory, WalDirOf(wal_dirs, directory));
+  }
+  if (!status.ok()) db->reset();
+  return status;
+}
+
 Status OfflineDB::Lock(const std::string& directory) {
   rocksdb::Env* const env = rocksdb::Env::Default();
   const Status status = CheckIsDatabase(directory);
@@ -127,12 +141,44 @@ Status OfflineDB::OpenLocked(const std::string& directory,
   if (!status.ok()) return status;
   MergeRecords merge_records(own.families);
   own.db.wal_filter = &merge_records;
-  status =
-      OpenPlainForReadOnly(own.db, directory, own.families, &handles_, &db_);
+  status = OpenFamilies(own, directory);
   // It is a log cut short that RocksDB then finds fault with, if anything.
   const Status merges = merge_records.Check(rocksdb::Env::Default(), directory);
-  if (!merges.ok()) return merges;
-  status = NameDamagedFile(status, rocksdb::Env::Default(), directory);
+  return merges.ok() ? NameLackingComparator(status, directory) : merges;
+}
+
+Status OfflineDB::OpenIndexLocked(const std::string& directory,
+                                  const std::string& wal_dir) {
+  OwnOptions own;
+  Status status =
+      LoadOwnOptions(rocksdb::Env::Default(), directory, wal_dir, &own);
+  if (!status.ok()) return status;
+  // RocksDB opens none without "default".
+  std::erase_if(own.families,
+                [](const rocksdb::ColumnFamilyDescriptor& family) {
+                  return family.name != rocksdb::kDefaultColumnFamilyName &&
+                         family.name != kIndexFamilyName;
+                });
+  rocksdb::ColumnFamilyOptions* unread = nullptr;
+  for (rocksdb::ColumnFamilyDescriptor& family : own.families) {
+    if (family.name != kIndexFamilyName) unread = &family.options;
+  }
+  if (unread != nullptr && unread->merge_operator == nullptr) {
+    AddStandInMergeOperator(unread);
+  }
+  status = OpenFamilies(own, directory);
+  const std::string lacking = ComparatorThatIsLacking(status);
+  if (unread == nullptr || lacking.empty()) return status;
+  stand_in_ = StandInComparator(lacking);
+  unread->comparator = stand_in_.get();
+  return OpenFamilies(own, directory);
+}
+
+Status OfflineDB::OpenFamilies(const OwnOptions& own,
+                               const std::string& directory) {
+  const Status status = NameDamagedFile(
+      OpenPlainForReadOnly(own.db, directory, own.families, &handles_, &db_),
+      rocksdb::Env::Default(), directory);
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     if (handle->GetName() != kIndexFamilyName) {
       families_[handle->GetName()] = handle;

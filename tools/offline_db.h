@@ -10,6 +10,7 @@
 
 #include "replication/store/offline/directory_access.h"
 #include "replication/store/offline/own_options.h"
+#include "rocksdb/comparator.h"
 #include "rocksdb/db.h"
 #include "rocksdb/status.h"
 
@@ -46,6 +47,12 @@ class OfflineDB {
                               const std::vector<std::string>& wal_dirs,
                               std::unique_ptr<OfflineDB>* db,
                               DamagedLog damaged_log = DamagedLog::kRefused);
+  // For what the index says alone: the application's comparators and merge
+  // operators are not needed, and families() has none but "default", which is
+  // not to be read.
+  static rocksdb::Status OpenIndex(const std::string& directory,
+                                   const std::vector<std::string>& wal_dirs,
+                                   std::unique_ptr<OfflineDB>* db);
   ~OfflineDB();
 
   rocksdb::DB* db() const { return db_.get(); }
@@ -66,8 +73,13 @@ class OfflineDB {
   rocksdb::Status OpenLocked(const std::string& directory,
                              const std::string& wal_dir,
                              DamagedLog damaged_log);
+  rocksdb::Status OpenIndexLocked(const std::string& directory,
+                                  const std::string& wal_dir);
+  rocksdb::Status OpenFamilies(const OwnOptions& own,
+                               const std::string& directory);
 
   std::unique_ptr<DirectoryLock> lock_;
+  std::unique_ptr<rocksdb::Comparator> stand_in_;  // of an index's opening
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
   std::map<std::string, rocksdb::ColumnFamilyHandle*> families_;

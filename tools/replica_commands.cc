@@ -99,6 +99,7 @@ Command AddResync(CLI::App* app) {
         return in_range ? "" : given + " is not between 0 and 1";
       });
   command->add_flag("--json", options->json, "one JSON object");
+  AddWalDirs(command, &options->wal_dirs);
   AddCredentials(command, &options->credentials);
   AddPeerTimeout(command, &options->credentials);
   command->get_option("--certificate")

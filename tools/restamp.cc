@@ -8,6 +8,7 @@
 #include "rocksync/replicated_db.h"
 #include "tools/counted.h"
 #include "tools/offline_db.h"
+#include "tools/stand_ins.h"
 
 namespace rocksync {
 
@@ -28,8 +29,10 @@ int RunRestamp(const RestampToolOptions& options, std::ostream& out,
                        WalDirOf(options.wal_dirs, options.directory), &own);
   }
   if (status.ok()) {
-    status = ReplicatedDB::Restamp(own.db, replication, options.directory,
-                                   own.families, &result);
+    status = NameLackingComparator(
+        ReplicatedDB::Restamp(own.db, replication, options.directory,
+                              own.families, &result),
+        options.directory);
   }
   if (!status.ok()) {
     err << "rocksync restamp " << options.directory << ": " << status.ToString()

@@ -34,7 +34,8 @@ Status MakeOwnTransport(const ResyncToolOptions& options,
                         std::shared_ptr<Transport>* transport) {
   uint64_t id = 0;
   if (!options.credentials.trial_directory.empty()) {
-    const Status status = ReadReplicaId(options.directory, {}, &id);
+    const Status status =
+        ReadReplicaId(options.directory, options.wal_dirs, &id);
     if (!status.ok()) return status;
   }
   return MakeReplicaTransport(options.credentials, id, transport);
@@ -53,6 +54,9 @@ Status Resync(const ResyncToolOptions& options, bool watched,
       std::chrono::milliseconds(options.credentials.peer_timeout_ms);
   if (watched) clone.progress = ShowProgress;
   Status status = CheckAddress(options.source, /*or_directory=*/false);
+  if (status.ok()) {
+    status = CheckWalDirs(options.wal_dirs, {options.directory});
+  }
   // A run that was interrupted between two renames left nothing there.
   if (status.ok()) {
     status = FinishSwitch(rocksdb::Env::Default(), options.directory);
@@ -62,9 +66,12 @@ Status Resync(const ResyncToolOptions& options, bool watched,
     status =
         ReadClusterSecret(options.credentials, &replication.cluster_secret);
   }
-  if (status.ok()) status = MakeOwnTransport(options, &clone.transport);
   OwnOptions own;
-  if (status.ok()) status = LoadCopiedOptions(options.directory, &own);
+  if (status.ok()) {
+    status = LoadReplacedOptions(
+        options.directory, WalDirOf(options.wal_dirs, options.directory), &own);
+  }
+  if (status.ok()) status = MakeOwnTransport(options, &clone.transport);
   if (status.ok()) {
     status = ReadReplicatedFamilies(options.directory, &own, &replication);
   }

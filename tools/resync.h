@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "rocksync/clone.h"
 #include "tools/credentials.h"
@@ -18,6 +19,8 @@ struct ResyncToolOptions {
   std::string directory;  // of the replica
   size_t connections = 4;
   double copy_from_share = ResyncOptions().copy_from_share;
+  // "DIR=LOGDIR" each, see offline_db.h.
+  std::vector<std::string> wal_dirs = {};
   bool json = false;
   Credentials credentials;
 };

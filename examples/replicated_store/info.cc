@@ -27,8 +27,10 @@ class Lines {
   void Add(std::string_view name, uint64_t value) {
     Add(name, std::string_view(std::to_string(value)));
   }
+  // 0 is no replica, and an empty value.
   void AddId(std::string_view name, uint64_t id) {
-    Add(name, std::string_view(ReplicaIdHex(id)));
+    Add(name,
+        id == 0 ? std::string_view() : std::string_view(ReplicaIdHex(id)));
   }
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
   std::string Take() { return std::move(text_); }

@@ -30,13 +30,13 @@
 #include "rocksdb/cache.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
-#include "rocksdb/version.h"
 #include "rocksync/cluster_secret.h"
 #include "rocksync/filter_policy.h"
 #include "rocksync/leaf_fingerprints.h"
 #include "rocksync/options.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
+#include "rocksync/stats.h"
 #include "rocksync/tls_transport.h"
 #include "rocksync/transport.h"
 #include "rocksync/trial_certificates.h"
@@ -297,6 +297,9 @@ Status Stop(Parts* parts) {
 // Everything between the start and the signal that ends it. `*in_vain`: it is
 // the same when it is tried again.
 Status Run(const Settings& settings, const sigset_t& signals, bool* in_vain) {
+  const SoftwareStats software = RunningSoftware();
+  spdlog::info("rocksync-store {}, RocksDB {}, protocol {}", software.rocksync,
+               software.rocksdb, software.protocol);
   AllowOpenFiles();
   WarnOfOpenFiles(settings);
   Status status = CheckAddresses(settings.replicator);
@@ -338,9 +341,11 @@ bool ParseArguments(int argc, char** argv, rocksync::Settings* settings,
       "rocksync-store");
   app.formatter(std::make_shared<rocksync::HelpFormatter>());
   rocksync::AddOptions(&app, settings);
-  app.set_version_flag("--version", "rocksync-store " ROCKSYNC_VERSION
-                                    "\nRocksDB " +
-                                        rocksdb::GetRocksVersionAsString());
+  const rocksync::SoftwareStats software = rocksync::RunningSoftware();
+  app.set_version_flag("--version", "rocksync-store " + software.rocksync +
+                                        "\nRocksDB " + software.rocksdb +
+                                        "\nprotocol " +
+                                        std::to_string(software.protocol));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

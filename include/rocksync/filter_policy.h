@@ -88,8 +88,8 @@ void RegisterFilterPolicy();
 // and plugins want. `arg` is ignored. Returns the number of factories added:
 // 1, or 0 where the RocksDB that was loaded calls filters in another way than
 // the one compiled against.
-int RegisterFilterPolicy(rocksdb::ObjectLibrary& library,
-                         const std::string& arg);
+int RegisterFilterPolicyInLibrary(rocksdb::ObjectLibrary& library,
+                                  const std::string& arg);
 
 // Counted over the whole process since its start. Cheap to read, any thread.
 struct FilterPolicyCounters {

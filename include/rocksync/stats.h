@@ -158,6 +158,9 @@ struct SoftwareStats {
   uint64_t protocol = 0;  // replicas of different versions do not meet
 };
 
+// What this process runs; needs no replica. May be called from any thread.
+SoftwareStats RunningSoftware();
+
 // A member of the cluster, as far as this replica knows (see
 // ReplicatedDB::SetMembers). Times are milliseconds since the Unix epoch by the
 // replicas' clocks for versions; 0: not known yet in this epoch.

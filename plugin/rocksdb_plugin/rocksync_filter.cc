@@ -21,5 +21,5 @@ extern "C" int rocksync_register_filter_policy(rocksdb::ObjectLibrary& library,
 
 extern "C" int rocksync_register_filter_policy(rocksdb::ObjectLibrary& library,
                                                const std::string& arg) {
-  return rocksync::RegisterFilterPolicy(library, arg);
+  return rocksync::RegisterFilterPolicyInLibrary(library, arg);
 }

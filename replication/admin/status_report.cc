@@ -50,6 +50,11 @@ void LeaveOutThoseRemoved(ReplicationStats* stats) {
 
 }  // namespace
 
+SoftwareStats RunningSoftware() {
+  return {ROCKSYNC_VERSION, rocksdb::GetRocksVersionAsString(),
+          kProtocolVersion};
+}
+
 ReplicationStats StatsOf(const ReplicatorContext& replica,
                          const IndexBuildProgress& index,
                          const DiskSpaceStats& disk, const ScrubStats& scrub,
@@ -58,8 +63,7 @@ ReplicationStats StatsOf(const ReplicatorContext& replica,
   stats.index = {index.done, index.activity,
                  static_cast<uint64_t>(index.percent), index.pairs_read,
                  index.status.ok() ? "" : index.status.ToString()};
-  stats.software = {ROCKSYNC_VERSION, rocksdb::GetRocksVersionAsString(),
-                    kProtocolVersion};
+  stats.software = RunningSoftware();
   stats.paused = replica.slots.paused();
   const CertificateState certificate = replica.transport->certificate();
   stats.certificate_expires_ms = certificate.expires_ms;

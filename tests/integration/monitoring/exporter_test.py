@@ -50,6 +50,10 @@ class ExporterTest(unittest.TestCase):
                   if line.startswith("rocksync_build_info{")]
         self.assertEqual(len(builds), 1)
         self.assertIn(expected, builds[0])
+        store = subprocess.run([STORE, "--version"], capture_output=True, text=True, timeout=60).stdout.split()
+        self.assertEqual(store[1::2], said[1::2])
+        self.assertEqual(self.cluster.replicas[0].said(r"(rocksync-store \S+, RocksDB \S+, protocol \d+)"),
+                         f"rocksync-store {said[1]}, RocksDB {said[3]}, protocol {said[5]}")
 
     def test_a_replica_that_is_named_twice_is_told_once(self):
         target = self.cluster.replicas[0].address

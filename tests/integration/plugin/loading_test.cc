@@ -91,12 +91,7 @@ TEST(LoadingTest, ByColumnFamilyOptionsString) {
 TEST(LoadingTest, ByALibraryOfOnesOwn) {
   rocksdb::ConfigOptions config;
   config.registry = rocksdb::ObjectRegistry::NewInstance();
-  config.registry->AddLibrary(
-      "mine",
-      [](rocksdb::ObjectLibrary& library, const std::string& arg) {
-        return RegisterFilterPolicy(library, arg);
-      },
-      "");
+  config.registry->AddLibrary("mine", RegisterFilterPolicyInLibrary, "");
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
   FilterDb::ExpectOk(
       rocksdb::FilterPolicy::CreateFromString(config, "rocksync:10", &policy));

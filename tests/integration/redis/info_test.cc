@@ -36,6 +36,15 @@ TEST(Info, TheServerTellsItsVersion) {
               Not(HasSubstr("rocksync_version")));
 }
 
+TEST(Info, AReplicaThatIsNotThereHasNoId) {
+  ReplicationStats stats;
+  stats.peers.resize(1);
+  const std::string text = FormatInfo("replication", {}, &stats);
+  EXPECT_THAT(text, HasSubstr("\r\ntombstones_held_up_by:\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\nidentity_conflict:\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\npeer0_replica_id:\r\n"));
+}
+
 TEST(Info, Replication) {
   ReplicationStats stats;
   stats.replica_id = 0xabc;

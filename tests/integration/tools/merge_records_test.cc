@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "replication/store/format/index_key.h"
+#include "replication/store/format/meta_records.h"
 #include "rocksdb/db.h"
 #include "rocksync/replicated_db.h"
 #include "tests/support/append_operator.h"
@@ -211,8 +213,6 @@ TEST_F(MergeRecordsTest, CommandsRefuseALogThatTheyCannotReplay) {
   EXPECT_THAT(err_.str(), refused);
   EXPECT_EQ(Rescue("db", "other"), kRescueError);
   EXPECT_THAT(err_.str(), refused);
-  EXPECT_EQ(Id("db"), 2);
-  EXPECT_THAT(err_.str(), refused);
   EXPECT_EQ(Restamp("db"), 2);
   EXPECT_THAT(err_.str(), AllOf(refused, HasSubstr("ReplicatedDB::Detach")));
   EXPECT_EQ(Detach("db"), 2);
@@ -239,6 +239,43 @@ TEST_F(MergeRecordsTest, AnOperatorAloneIsNoReasonToRefuse) {
   EXPECT_NE(Repair("other"), 2) << err_.str();
   EXPECT_EQ(Detach("db"), 0) << err_.str();
   EXPECT_THAT(PairsOf("db"), testing::ElementsAre("ours=12"));
+}
+
+// `id` reads the index alone, also what the log has of it behind a Merge.
+TEST_F(MergeRecordsTest, IdNeedsNoOperator) {
+  ASSERT_TRUE(Ok(OpenReplica("db")));
+  WriteByPlainProgram("db");
+  EXPECT_EQ(Id("db"), 0) << err_.str();
+
+  options_.merge_operator = std::make_shared<AppendOperator>("test.Concat");
+  replication_.merge_families = {"default"};
+  ReplicatedDB* raw = nullptr;
+  ASSERT_TRUE(
+      Ok(ReplicatedDB::Open(options_, replication_, Dir("single"), &raw)));
+  IdentityRecord identity;
+  std::string bytes;
+  {
+    const std::unique_ptr<ReplicatedDB> db(raw);
+    ASSERT_TRUE(Ok(db->Close()));
+  }
+  {
+    std::vector<ColumnFamilyHandle*> handles;
+    std::unique_ptr<rocksdb::DB> db;
+    ASSERT_TRUE(Ok(OpenPlain(options_, Dir("single"),
+                             {{"default", options_}, {kIndexFamilyName, {}}},
+                             &handles, &db)));
+    EXPECT_TRUE(Ok(db->Merge({}, handles[0], "m", "one")));
+    EXPECT_TRUE(Ok(db->Get({}, handles[1], MetaKey(kIdentityRecord), &bytes)));
+    ASSERT_TRUE(Decode(bytes, &identity));
+    identity.replica_id = 0xabc;
+    EXPECT_TRUE(Ok(
+        db->Put({}, handles[1], MetaKey(kIdentityRecord), Encode(identity))));
+    for (ColumnFamilyHandle* handle : handles) {
+      EXPECT_TRUE(Ok(db->DestroyColumnFamilyHandle(handle)));
+    }
+  }
+  EXPECT_EQ(Id("single"), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "0000000000000abc\n");
 }
 
 TEST_F(MergeRecordsTest, PlainDatabasesAreNotCalledEqualUpToTheFirstMerge) {

@@ -138,6 +138,55 @@ TEST_F(ResyncToolTest, SaysWhyItIsNotProven) {
   ASSERT_EQ(Run(), 0) << err_.str();
 }
 
+// A copy would leave behind what lies elsewhere.
+TEST_F(ResyncToolTest, OfAReplicaWithItsLogElsewhere) {
+  TestReplica::Setting setting = SettingOf("old");
+  setting.adjust = [this](rocksdb::Options* options, ReplicatedDBOptions*) {
+    options->wal_dir = directory_ / "log";
+  };
+  source_->Put("k", "v");
+  options_.copy_from_share = 0;
+  TestReplica old(setting);
+  ASSERT_TRUE(old.Open());
+  old.Put("alone", "1");
+  old.Close();
+  EXPECT_EQ(Run(), 2) << out_.str();
+  EXPECT_THAT(err_.str(), HasSubstr("is in " + (directory_ / "log")));
+  EXPECT_THAT(err_.str(), HasSubstr("let sessions bring the pairs"));
+  ASSERT_TRUE(old.Open());
+  EXPECT_EQ(old.Scan(), (Contents{{"alone", "1"}}));
+  old.Close();
+  options_.wal_dirs = {"elsewhere=" + options_.directory};
+  EXPECT_EQ(Run(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("names no directory of this command"));
+}
+
+// An error that asks where the log is can be followed.
+TEST_F(ResyncToolTest, OfAReplicaThatWasMoved) {
+  TestReplica::Setting setting = SettingOf("before");
+  setting.adjust = [this](rocksdb::Options* options, ReplicatedDBOptions*) {
+    options->wal_dir = directory_ / "log";
+  };
+  TestReplica old(setting);
+  ASSERT_TRUE(old.Open());
+  old.Put("alone", "1");
+  old.Close();
+  std::filesystem::rename(setting.directory, options_.directory);
+  for (const auto& file :
+       std::filesystem::directory_iterator(directory_ / "log")) {
+    std::filesystem::rename(file.path(), options_.directory + "/" +
+                                             file.path().filename().string());
+  }
+  options_.copy_from_share = 0;
+  EXPECT_EQ(Run(), 2) << out_.str();
+  const std::string remedy =
+      "--wal-dir " + options_.directory + "=" + options_.directory;
+  EXPECT_THAT(err_.str(), HasSubstr(remedy));
+  options_.wal_dirs = {options_.directory + "=" + options_.directory};
+  EXPECT_EQ(Run(), 0) << err_.str();
+  EXPECT_THAT(source_->Scan(), Contents({{"alone", "1"}}));
+}
+
 TEST_F(ResyncToolTest, OfWhatIsNoReplica) {
   EXPECT_EQ(Run(), 2);
   EXPECT_THAT(err_.str(), HasSubstr(options_.directory + ": is not there"));

@@ -339,11 +339,30 @@ TEST_F(WalDirTest, AnApplicationsComparatorIsNamed) {
   Close();
   EXPECT_EQ(Detach("second"), 2);
   EXPECT_THAT(err_.str(), HasSubstr("ByLength"));
+  EXPECT_THAT(err_.str(), HasSubstr("let the program that has it do this"));
   EXPECT_EQ(Diff("second", "db"), kDiffError);
   EXPECT_THAT(err_.str(), HasSubstr("ByLength"));
+  EXPECT_THAT(err_.str(), HasSubstr("compare replicas that run"));
   ASSERT_TRUE(Ok(Open("second")));
   std::string value;
   EXPECT_TRUE(Ok(db_->Get({}, "k", &value)));
+}
+
+TEST_F(WalDirTest, IdNeedsNoComparatorOfAnApplication) {
+  Close();
+  static const ByLength by_length;
+  options_.comparator = &by_length;
+  options_.wal_dir.clear();
+  ASSERT_TRUE(Ok(Open("second")));
+  ASSERT_TRUE(Ok(db_->Put({}, "bb", "v")));
+  ASSERT_TRUE(Ok(db_->Flush({})));
+  ASSERT_TRUE(Ok(db_->Put({}, "c", "v")));
+  const uint64_t id = db_->Identity().replica_id;
+  Close();
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(RunId({Path("second")}, out, err), 0) << err.str();
+  EXPECT_EQ(out.str(), ReplicaIdHex(id) + "\n");
 }
 
 TEST_F(WalDirTest, IdReadsAndWritesNothing) {
