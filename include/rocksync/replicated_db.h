@@ -142,7 +142,10 @@ struct RestampResult {
 //    or deleted. An entity of the default column alone is a plain value.
 //  * A DBOptions::write_buffer_manager that may stall writes: all families are
 //    flushed together (DBOptions::atomic_flush is set), or RocksDB could flush
-//    those that hold nothing, and stall without end. With atomic_flush, a Flush
+//    those that hold nothing, and stall without end. For the same reason
+//    families whose flushed memtables stay in memory
+//    (max_write_buffer_size_to_maintain) are refused if these can take half of
+//    the manager's budget. With atomic_flush, a Flush
 //    of some families while RocksDB flushes others may end the process in an
 //    assertion of RocksDB's, if it was built with assertions (Debian's 7.8.3
 //    was): leave flushing to RocksDB there, or Flush all families.

@@ -34,6 +34,17 @@ inline std::unique_ptr<rocksdb::DB> TakeOpened(OpenedDB opened) {
 }
 #endif
 
+// How many flushed memtables stay in memory, by the option that newer versions
+// no longer have.
+template <typename FamilyOptions>
+int MemtablesToKeep(const FamilyOptions& options) {
+  if constexpr (requires { options.max_write_buffer_number_to_maintain; }) {
+    return options.max_write_buffer_number_to_maintain;
+  } else {
+    return 0;
+  }
+}
+
 // Newer versions can go on with the last opening's MANIFEST. But by a new one
 // the next opening knows that this one may have taken the log away that the
 // last close left, even if this one fails after that (files_left.h).

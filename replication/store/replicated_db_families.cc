@@ -4,6 +4,7 @@
 
 #include "replication/base/directories.h"
 #include "replication/store/open/shared_paths.h"
+#include "replication/store/open/write_buffer_budget.h"
 #include "replication/store/store.h"
 #include "replication/store/write/callback_scope.h"
 #include "rocksync/replicated_db.h"
@@ -52,6 +53,9 @@ Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
   Status status = CheckNotInCallback(store_->indexed());
   if (status.ok()) status = store_->indexed()->CheckOpen();
   if (status.ok()) status = store_->families()->CheckNew(name, options);
+  if (status.ok()) {
+    status = CheckKeptMemtables({{name, options}}, db_->GetDBOptions());
+  }
   if (!status.ok()) return status;
   *handle = store_->families()->Unfinished(name);
   if (*handle == nullptr) {

@@ -211,7 +211,7 @@ Status Opening::BeginOnRest() {
 Status Opening::OpenDatabase(
     const std::vector<ColumnFamilyDescriptor>& families) {
   std::vector<ColumnFamilyDescriptor> all = families;
-  Status status = FitWriteBufferBudget(families.size(), &options_);
+  Status status = FitWriteBufferBudget(families, &options_);
   opened_.indexed.directories = DirectoriesOf(options_, name_);
   if (status.ok() && replication_.min_free_bytes > 0) {
     status = CheckRoomToOpen(options_, name_);

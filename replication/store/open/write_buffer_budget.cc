@@ -3,11 +3,14 @@
 #include <memory>
 #include <string>
 
+#include "replication/base/rocksdb_version.h"
 #include "rocksdb/write_buffer_manager.h"
 
 namespace rocksync {
 namespace {
 
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyOptions;
 using rocksdb::Status;
 using rocksdb::WriteBufferManager;
 
@@ -27,9 +30,47 @@ bool MayStall(WriteBufferManager* manager) {
   return stalls;
 }
 
+// At most about this much is kept of what was flushed: the latest memtable,
+// whatever its size, and as many before it as the options say.
+size_t MostKeptBytes(const ColumnFamilyOptions& options) {
+  const int64_t bytes = options.max_write_buffer_size_to_maintain;
+  const int count = MemtablesToKeep(options);
+  if (bytes == 0 && count == 0) return 0;
+  const auto all = static_cast<size_t>(options.max_write_buffer_number);
+  if (bytes > 0) return options.write_buffer_size + static_cast<size_t>(bytes);
+  return options.write_buffer_size *
+         (bytes < 0 || count < 0 ? all : static_cast<size_t>(count));
+}
+
 }  // namespace
 
-Status FitWriteBufferBudget(size_t families, rocksdb::DBOptions* options) {
+Status CheckKeptMemtables(const std::vector<ColumnFamilyDescriptor>& families,
+                          const rocksdb::DBOptions& options) {
+  WriteBufferManager* const manager = options.write_buffer_manager.get();
+  size_t kept = 0;
+  std::string which;
+  for (const ColumnFamilyDescriptor& family : families) {
+    const size_t bytes = MostKeptBytes(family.options);
+    if (bytes > 0) which = family.name;
+    kept += bytes;
+  }
+  if (manager == nullptr || !manager->enabled() ||
+      kept < manager->buffer_size() / 2 || !MayStall(manager)) {
+    return Status::OK();
+  }
+  return Status::InvalidArgument(
+      "rocksync: max_write_buffer_size_to_maintain (or ..._number_to_maintain) "
+      "of the column family '" +
+          which + "' with a WriteBufferManager that may stall writes",
+      "flushed memtables that RocksDB keeps, here up to about " +
+          std::to_string(kept) +
+          " bytes, can take half of the manager's budget, and then a stall "
+          "never ends: set them to 0, make write_buffer_size smaller or "
+          "the budget larger, or use a manager without allow_stall");
+}
+
+Status FitWriteBufferBudget(const std::vector<ColumnFamilyDescriptor>& families,
+                            rocksdb::DBOptions* options) {
   const bool own = options->write_buffer_manager != nullptr;
   if (!own && options->db_write_buffer_size != 0) {
     // As RocksDB would; the index's memtable has to know it too.
@@ -38,7 +79,7 @@ Status FitWriteBufferBudget(size_t families, rocksdb::DBOptions* options) {
   }
   WriteBufferManager* const manager = options->write_buffer_manager.get();
   if (manager == nullptr || !manager->enabled()) return Status::OK();
-  const size_t least = kLeastBytes + families * kLeastFamilyBytes;
+  const size_t least = kLeastBytes + families.size() * kLeastFamilyBytes;
   if (manager->buffer_size() < least) {
     const std::string what = own ? "the WriteBufferManager's budget"
                                  : "DBOptions::db_write_buffer_size";
@@ -57,7 +98,7 @@ Status FitWriteBufferBudget(size_t families, rocksdb::DBOptions* options) {
         "flushed together, which pipelined writes exclude");
   }
   options->atomic_flush = true;
-  return Status::OK();
+  return CheckKeptMemtables(families, *options);
 }
 
 }  // namespace rocksync

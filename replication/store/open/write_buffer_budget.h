@@ -3,14 +3,15 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_WRITE_BUFFER_BUDGET_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_WRITE_BUFFER_BUDGET_H_
 
-#include <cstddef>
+#include <vector>
 
+#include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "rocksdb/status.h"
 
 namespace rocksync {
 
-// Readies `*options` for a database of so many families and an index.
+// Readies `*options` for a database of these families and an index.
 //
 // RocksDB stalls all writes while a manager with allow_stall is over its
 // budget, and flushes one family only, the one with the oldest memtable. With a
@@ -19,9 +20,19 @@ namespace rocksync {
 // families go at once, and nothing is left that a flush could free.
 //
 // InvalidArgument: the budget is smaller than empty memtables are, or
-// enable_pipelined_write, which atomic_flush does not go with.
-rocksdb::Status FitWriteBufferBudget(size_t families,
-                                     rocksdb::DBOptions* options);
+// enable_pipelined_write, which atomic_flush does not go with, or what
+// CheckKeptMemtables refuses.
+rocksdb::Status FitWriteBufferBudget(
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    rocksdb::DBOptions* options);
+
+// Memtables that are kept after a flush (max_write_buffer_size_to_maintain) are
+// part of the budget. RocksDB flushes once it is used up and half of it is what
+// a flush would free: if those that are kept can take the other half, a stall
+// never ends. InvalidArgument: they can, and the manager may stall.
+rocksdb::Status CheckKeptMemtables(
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+    const rocksdb::DBOptions& options);
 
 }  // namespace rocksync
 

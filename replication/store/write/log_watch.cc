@@ -1,9 +1,31 @@
 #include "replication/store/write/log_watch.h"
 
+#include <string>
+
 namespace rocksync {
 
 using rocksdb::BackgroundErrorReason;
 using rocksdb::Status;
+
+namespace {
+
+// A flush syncs earlier files of the log before it writes a table, and the
+// reason does not tell which of the two failed. RocksDB's file systems name the
+// file. Where none is named, an error after which RocksDB takes no writes
+// before the next opening counts as one of the log: its acknowledged writes may
+// not be durable then, but the process does not end.
+bool LogOfAFlushFailed(BackgroundErrorReason reason, const Status& error) {
+  if (reason != BackgroundErrorReason::kFlush) return false;
+  const std::string text = error.ToString();
+  const auto names = [&text](const char* file) {
+    return text.find(file) != std::string::npos;
+  };
+  if (names(".log")) return true;
+  return error.severity() >= Status::Severity::kFatalError && !names(".sst") &&
+         !names(".blob") && !names("MANIFEST");
+}
+
+}  // namespace
 
 Status LogWatch::writes_stopped() const {
   const std::lock_guard lock(mutex_);
@@ -18,7 +40,8 @@ void LogWatch::OnBackgroundError(BackgroundErrorReason reason, Status* error) {
   }
   // The second is also said of a log that could not be changed for a new one.
   if (reason != BackgroundErrorReason::kWriteCallback &&
-      reason != BackgroundErrorReason::kMemTable) {
+      reason != BackgroundErrorReason::kMemTable &&
+      !LogOfAFlushFailed(reason, *error)) {
     return;
   }
   const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// Watches for a write to RocksDB's log that fails, and for errors with which
-// RocksDB takes no writes any more.
+// Watches for a write to RocksDB's log, or a sync of it, that fails, also
+// within a flush, and for errors with which RocksDB takes no writes any more.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_LOG_WATCH_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_LOG_WATCH_H_

@@ -31,6 +31,7 @@ IOStatus StatusOf(DiskState state, const std::string& name) {
     case DiskState::kUnreadable:
     case DiskState::kShortReads:
     case DiskState::kFillsUpWithTheLog:
+    case DiskState::kNoLogSync:
     case DiskState::kLittleRoom:
       return IOStatus::OK();
     case DiskState::kFull:
@@ -66,6 +67,13 @@ class FailingFile final : public rocksdb::FSWritableFileOwnerWrapper {
     return status.ok() ? FSWritableFileOwnerWrapper::Append(data, options,
                                                             checksum, debug)
                        : status;
+  }
+  IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
+    if (state_->disk == DiskState::kNoLogSync && IsLog(name_)) {
+      return IOStatus::IOError("While fdatasync " + name_,
+                               "Input/output error");
+    }
+    return FSWritableFileOwnerWrapper::Sync(options, debug);
   }
 
  private:

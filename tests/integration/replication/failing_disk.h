@@ -16,7 +16,7 @@ namespace rocksync {
 // the WAL alone; of one that fills up with the log, full from the next append
 // to the WAL on; of one with little room, to all but small appends; of an
 // unreadable disk, and of one whose reads end short,
-// reading at random.
+// reading at random. Without a sync of the log, syncing the WAL fails.
 enum class DiskState {
   kGood,
   kFull,
@@ -24,6 +24,7 @@ enum class DiskState {
   kUnreadable,
   kShortReads,
   kNoLog,
+  kNoLogSync,
   kFillsUpWithTheLog,
   kLittleRoom
 };

@@ -66,6 +66,19 @@ TEST_F(LogFailureTest, IsAnErrorUntilOpenedAgain) {
   ExpectThatItGoesOn();
 }
 
+// RocksDB syncs earlier files of the log within a flush.
+TEST_F(LogFailureTest, OfASyncWithinAFlushIsAnErrorUntilOpenedAgain) {
+  ASSERT_ROCKS_OK(Put("unsynced", "2"));
+  *disk_.state = DiskState::kNoLogSync;
+  EXPECT_TRUE(db_->Flush(rocksdb::FlushOptions()).IsIOError());
+  *disk_.state = DiskState::kGood;
+  ExpectErrors("Input/output error");
+  EXPECT_FALSE(db_->Close().ok()) << "the seal cannot be written";
+  OpenWithView();
+  EXPECT_EQ(Get("unsynced"), "2");
+  ExpectThatItGoesOn();
+}
+
 TEST_F(LogFailureTest, WithoutSpaceIsAnErrorUntilThereIsSome) {
   *disk_.state = DiskState::kFull;
   EXPECT_TRUE(Put("refused", "2").IsNoSpace());

@@ -199,6 +199,38 @@ TEST_F(WriteBufferBudgetTest, ABudgetThatIsTooSmallIsRefused) {
   EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
 }
 
+// RocksDB keeps what it has flushed, and waits for a flush to free it.
+TEST_F(WriteBufferBudgetTest, WhatIsKeptAfterAFlushHasToLeaveRoom) {
+  SetBudget(size_t{8} << 20, /*allow_stall=*/true);
+  options_.max_write_buffer_size_to_maintain = 1 << 20;
+  rocksdb::Status status = Open();
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+  EXPECT_NE(status.ToString().find("'default'"), std::string::npos);
+  options_.write_buffer_size = 1 << 20;
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyOptions keeps;
+  keeps.max_write_buffer_size_to_maintain = -1;
+  rocksdb::ColumnFamilyHandle* other = nullptr;
+  status = db_->CreateColumnFamily(keeps, "other", &other);
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+  EXPECT_EQ(other, nullptr);
+  keeps.write_buffer_size = 1 << 20;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily(keeps, "other", &other));
+  EXPECT_TRUE(Ends([&] {
+    const std::string value(3000, 'v');
+    for (int i = 0; i < 6000; ++i) {
+      const std::string key = "k" + std::to_string(i);
+      ASSERT_ROCKS_OK(i < 2000 ? db_->Put({}, other, key, value)
+                               : Put(key, value));
+    }
+  }));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(other));
+
+  SetBudget(size_t{8} << 20, /*allow_stall=*/false);
+  options_.max_write_buffer_size_to_maintain = 8 << 20;
+  ASSERT_ROCKS_OK(Open("patient"));
+}
+
 TEST_F(WriteBufferBudgetTest, PipelinedWritesAreRefusedWhereTheyCouldStall) {
   options_.enable_pipelined_write = true;
   SetBudget(size_t{1} << 20, /*allow_stall=*/true);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "rocksdb/listener.h"
 #include "rocksdb/status.h"
 
@@ -11,8 +13,9 @@ namespace {
 using rocksdb::BackgroundErrorReason;
 using rocksdb::Status;
 
-Status Severe(Status::Severity severity) {
-  return Status(Status::IOError("too many open files"), severity);
+Status Severe(Status::Severity severity, const std::string& file = "7.sst") {
+  return Status(Status::IOError("While opening " + file, "Too many open files"),
+                severity);
 }
 
 TEST(LogWatch, TellsWhetherRocksDBTakesWrites) {
@@ -34,6 +37,23 @@ TEST(LogWatch, TellsWhetherRocksDBTakesWrites) {
   recovery.new_bg_error = Status::OK();
   watch.OnErrorRecoveryEnd(recovery);
   EXPECT_TRUE(watch.writes_stopped().ok());
+}
+
+TEST(LogWatch, AFlushFailsAtTheLogOrAtTheTable) {
+  using Severity = Status::Severity;
+  const auto after = [](const Status& flush) {
+    LogWatch watch;
+    Status error = flush;
+    watch.OnBackgroundError(BackgroundErrorReason::kFlush, &error);
+    return watch.status();
+  };
+  EXPECT_TRUE(after(Severe(Severity::kFatalError, "/d/8.log")).IsIOError());
+  EXPECT_TRUE(after(Severe(Severity::kHardError, "/d/8.log")).IsIOError());
+  EXPECT_TRUE(after(Severe(Severity::kFatalError, "what?")).IsIOError());
+  EXPECT_TRUE(after(Severe(Severity::kHardError, "what?")).ok());
+  for (const char* file : {"/d/7.sst", "/d/7.blob", "/d/MANIFEST-5"}) {
+    EXPECT_TRUE(after(Severe(Severity::kFatalError, file)).ok()) << file;
+  }
 }
 
 }  // namespace
