@@ -114,8 +114,9 @@ struct RestampResult {
 //    writes to a column family that this class has neither opened nor created.
 //    At open: DBOptions::allow_2pc, unordered_write, best_efforts_recovery,
 //    persist_stats_to_disk (its writes would pass the index), paranoid_checks
-//    turned off and WALRecoveryMode::kSkipAnyCorruptedRecords, and an Env whose
-//    log files cannot be synced while they are written to (NewMemEnv); of
+//    turned off and WALRecoveryMode::kSkipAnyCorruptedRecords, an Env whose
+//    log files cannot be synced while they are written to (NewMemEnv), and
+//    enable_pipelined_write with a write_buffer_manager that may stall; of
 //    replicated families FIFO compaction, inplace_update_support,
 //    enable_blob_direct_write (of newer versions), and tables that cannot be
 //    read in order (PlainTable, CuckooTable). SetOptions of a replicated family
@@ -145,10 +146,10 @@ struct RestampResult {
 //    those that hold nothing, and stall without end. For the same reason
 //    families whose flushed memtables stay in memory
 //    (max_write_buffer_size_to_maintain) are refused if these can take half of
-//    the manager's budget. With atomic_flush, a Flush
-//    of some families while RocksDB flushes others may end the process in an
-//    assertion of RocksDB's, if it was built with assertions (Debian's 7.8.3
-//    was): leave flushing to RocksDB there, or Flush all families.
+//    the manager's budget. With atomic_flush, a Flush of some families while
+//    RocksDB flushes others may end the process in an assertion of RocksDB's,
+//    if it was built with assertions (Debian's 7.8.3 was): leave flushing to
+//    RocksDB there, or Flush all families.
 //  * CreateColumnFamily: the family is replicated if the options say so. If it
 //    fails there is no handle. On a disk that fails meanwhile RocksDB may
 //    have made the family all the same (DB::ListColumnFamilies): call it again,

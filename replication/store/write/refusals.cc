@@ -108,7 +108,8 @@ Status CheckReplicationOptions(const ReplicatedDBOptions& options) {
 Status CheckDBOptions(const rocksdb::DBOptions& options) {
   if (options.allow_2pc) {
     return Refuse("DBOptions::allow_2pc (TransactionDB)",
-                  "transactions bypass the index; use WriteBatch");
+                  "transactions bypass the index; use WriteBatch, and "
+                  "ReplicatedDB::Update to read keys and write them");
   }
   if (options.persist_stats_to_disk) {
     return Refuse("DBOptions::persist_stats_to_disk",

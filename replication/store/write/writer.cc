@@ -415,7 +415,7 @@ Status Writer::FindPlaces(const std::vector<UpdatedKey>& keys,
     if (!distinct.insert({family->id, updated.key.ToString()}).second) {
       return Status::InvalidArgument(
           "rocksync: Update names a key twice",
-          family->name + " " + updated.key.ToString(true));
+          family->name + " 0x" + updated.key.ToString(true));
     }
     places->families.push_back(family);
     places->stripes.Add(StripeOf(
