@@ -4,11 +4,16 @@ include(CheckCXXSourceCompiles)
 
 get_target_property(is_imported ${ROCKSYNC_ROCKSDB} IMPORTED)
 if(is_imported)
-  # RocksDB's headers are C++17 up to 10.6, and C++20 from 10.7 on.
+  # RocksDB's headers are C++17 up to 10.6, and C++20 from 10.7 on. Clang takes
+  # the newer ones as C++17 all the same, with warnings, and GCC does not.
   set(CMAKE_REQUIRED_LIBRARIES ${ROCKSYNC_ROCKSDB})
   set(CMAKE_REQUIRED_FLAGS -std=c++17)  # not every compiler's default
   check_cxx_source_compiles([=[
 #include "rocksdb/db.h"
+#include "rocksdb/version.h"
+#if ROCKSDB_MAJOR > 10 || (ROCKSDB_MAJOR == 10 && ROCKSDB_MINOR >= 7)
+#error "C++20"
+#endif
 int main() {}
 ]=] ROCKSYNC_ROCKSDB_IS_CXX17)
   set(ROCKSYNC_ROCKSDB_STANDARD 20)

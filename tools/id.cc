@@ -173,7 +173,9 @@ Status ReadReplicaId(const std::string& directory,
 int RunId(const IdOptions& options, std::ostream& out, std::ostream& err) {
   const std::string& directory = options.directory;
   uint64_t id = 0;
-  Status status = CheckWalDirs(options.wal_dirs, {directory});
+  Status status = directory.empty()
+                      ? Status::InvalidArgument("the directory's name is empty")
+                      : CheckWalDirs(options.wal_dirs, {directory});
   if (status.ok() && !HasReplica(directory)) {
     status = IntendedId(options, &id);
     if (status.IsNotFound()) status = WhyThereIsNone(options);

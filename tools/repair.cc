@@ -29,7 +29,8 @@ constexpr char kAdopt[] =
     "a peer has";
 constexpr char kElsewhere[] =
     "if its tables are in db_paths or cf_paths, copy them into the directory, "
-    "and repair again";
+    "and repair again (with Debian's RocksDB, which has assertions, that ends "
+    "at one, and nothing is lost: use a rocksync with another)";
 
 }  // namespace
 

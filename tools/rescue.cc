@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "replication/base/directories.h"
 #include "replication/metrics/json.h"
 #include "replication/session/pair_coding.h"
 #include "replication/store/index/plain_value.h"
@@ -335,6 +336,14 @@ Status OpenReplica(const RescueOptions& options, std::unique_ptr<OfflineDB>* db,
                    std::unique_ptr<OfflineReplica>* replica) {
   ClusterSecret secret;
   Status status = CheckTwoDirectories(options.directory, options.against);
+  for (const std::string& read : {options.directory, options.against}) {
+    rocksdb::Env* const env = rocksdb::Env::Default();
+    if (IsWithin(AbsolutePath(env, options.output), AbsolutePath(env, read))) {
+      return Status::InvalidArgument(
+          "--output " + options.output + " is in " + read,
+          "name a directory outside of it");
+    }
+  }
   if (status.ok()) status = ReadClusterSecret(options.credentials, &secret);
   if (status.ok()) {
     status =

@@ -9,6 +9,7 @@
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/open/log_left_behind.h"
 #include "replication/store/open/log_records.h"
 #include "replication/store/open/options_file.h"
 #include "replication/store/open/shared_paths.h"
@@ -124,6 +125,10 @@ Status CheckLog(const rocksdb::DBOptions& options, const std::string& directory,
                                   ? places.directory
                                   : AbsolutePath(options.env, options.wal_dir);
   const bool may_be_lost = damaged_log == DamagedLog::kReadAround;
+  if (!places.at_home && !places.marker.directory.empty()) {
+    status = CheckLogIsNotLeft(options.env, places.marker, places.directory,
+                               wal_dir);
+  }
   if (places.at_home) {
     status = CheckLogIsThere(options.env, places.marker, places.directory,
                              wal_dir, may_be_lost);
@@ -223,7 +228,7 @@ Status FindLostLog(Env* env, const std::string& directory,
     status = CheckLogOfCopy(env, places, wal_dir);
   }
   if (!status.IsAborted()) return status;
-  if (lost->empty()) {
+  if (lost->empty() || places.marker.files.size() == 1) {
     *lost = "there is no *.log in " + wal_dir +
             ", and there was one: it was removed, or is on a disk that is not "
             "mounted (--wal-dir says where it is)";

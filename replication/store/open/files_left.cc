@@ -199,6 +199,16 @@ std::string LostLogOf(Env* env, const Marker& marker,
                       const std::string& wal_dir, const std::string& manifest) {
   // Without a MANIFEST nobody has opened it since.
   if (!manifest.empty() && !IsManifestLeft(marker, manifest)) return "";
+  // After a kill nothing is known of the log, but that there was one: RocksDB
+  // begins it with the opening that the MANIFEST is of.
+  std::set<std::string> logs;
+  if (marker.files.size() == 1 && ListLogFiles(env, wal_dir, &logs).ok() &&
+      logs.empty()) {
+    return "there is no *.log in " + wal_dir + ", and there was one" +
+           (marker.wal_dir.empty() || marker.wal_dir == wal_dir
+                ? ""
+                : ", in " + marker.wal_dir);
+  }
   for (size_t i = 1; i < marker.files.size(); ++i) {
     const FileLeft& file = marker.files[i];
     const std::string wrong = WhatIsWrong(env, wal_dir + "/" + file.name, file);

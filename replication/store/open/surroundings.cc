@@ -13,6 +13,7 @@
 #include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/open/log_left_behind.h"
 #include "replication/store/open/look_ahead.h"
 #include "replication/store/open/merge_records.h"
 #include "replication/store/open/path_ownership.h"
@@ -65,46 +66,14 @@ Status LookAtManifest(const rocksdb::DBOptions& options,
   return left.ok() ? status : left;
 }
 
-// Of a database that was moved or copied since its marker was written: its log
-// is with it, or, if the directory was renamed, where it was. Before it is said
-// that the log is lost.
-Status CheckLogIsNotLeft(Env* env, const Marker& marker,
-                         const Surroundings& around) {
-  const std::string& directory = around.directory;
-  if (directory.empty() || around.wal_dir.empty() ||
-      marker.directory == directory) {
-    return Status::OK();
-  }
-  std::vector<std::string> places = {directory};
-  if (marker.wal_dir != marker.directory &&
-      IsWithin(marker.wal_dir, marker.directory)) {
-    places.push_back(directory +
-                     marker.wal_dir.substr(marker.directory.size()));
-  }
-  Status status;
-  for (const std::string& place : places) {
-    if (status.ok() && place != around.wal_dir) {
-      status = CheckLogIsTheSame(env, directory, place, around.wal_dir);
-    }
-  }
-  if (!status.ok() || marker.wal_dir.empty() ||
-      marker.wal_dir == around.wal_dir) {
-    return status;
-  }
-  FoundOwner found;
-  status = FindOwner(env, marker.wal_dir, directory, &found);
-  return status.ok() && found.ownership == Ownership::kOwn
-             ? CheckLogIsTheSame(env, directory, marker.wal_dir, around.wal_dir)
-             : status;
-}
-
 // REQUIRES: there is a marker.
 Status LookForLog(Env* env, const ReplicatedDBOptions& replication,
                   const std::string& name, Surroundings* around) {
   const Marker& marker = *around->traces.marker;
   const bool may_be_lost = replication.open_copy_as_new_replica ||
                            replication.adopt_after_index_loss;
-  const Status elsewhere = CheckLogIsNotLeft(env, marker, *around);
+  const Status elsewhere =
+      CheckLogIsNotLeft(env, marker, around->directory, around->wal_dir);
   if (!elsewhere.ok()) return elsewhere;
   const Status there =
       CheckLogIsThere(env, marker, around->directory, around->wal_dir,

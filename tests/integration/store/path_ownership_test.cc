@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "replication/store/store_access.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "tests/integration/store/shared_paths_fixture.h"
 #include "tests/support/file_content.h"
@@ -200,6 +201,28 @@ TEST_F(SharedPathsTest, AReplicaThatWasKilledAndMovedIsToldWhereItsLogIs) {
   options_.wal_dir = Dir("wal");
   ASSERT_ROCKS_OK(Open("others"));
   EXPECT_EQ(Get("key"), "value");
+}
+
+// Tables tell of it what the index needs to go on, and not all that was
+// acknowledged.
+TEST_F(SharedPathsTest, ACopyOfOneThatWasKilledNeedsItsLog) {
+  options_.wal_dir = Dir("wal");
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("table", "value"));
+  IndexedDB* const indexed = StoreAccess::IndexedOf(db_.get());
+  for (auto* family : {db_->DefaultColumnFamily(), indexed->reader().index()}) {
+    ASSERT_ROCKS_OK(indexed->db()->Flush({}, family));
+  }
+  ASSERT_ROCKS_OK(Put("log", "value"));
+  CopyAsKilled("db", "copy");
+  options_.wal_dir.clear();
+  std::unique_ptr<ReplicatedDB> copy;
+  const rocksdb::Status status = OpenOther("copy", &copy);
+  EXPECT_TRUE(status.IsAborted()) << status.ToString();
+  for (const std::string& named : {std::string("no *.log"), Dir("wal")}) {
+    EXPECT_NE(status.ToString().find(named), std::string::npos)
+        << status.ToString();
+  }
 }
 
 TEST_F(SharedPathsTest, ACheckpointThatIsRefusedStaysAsItIs) {

@@ -269,6 +269,11 @@ TEST_F(RescueTest, WhereTheExportCannotBeMadeIsSaid) {
   Diverge();
   EXPECT_EQ(Rescue(b_->address(), "nowhere/rescued"), kRescueError);
   EXPECT_THAT(err_.str(), HasSubstr("the directory above it has to be there"));
+  const std::filesystem::path own = a_->setting().directory;
+  EXPECT_EQ(Rescue(b_->address(), own.filename().string() + "/rescued"),
+            kRescueError);
+  EXPECT_THAT(err_.str(), HasSubstr("name a directory outside of it"));
+  EXPECT_FALSE(std::filesystem::exists(own / "rescued"));
 }
 
 TEST_F(RescueTest, AnEntityIsNotExportedAsItsDefaultColumn) {

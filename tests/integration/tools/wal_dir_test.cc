@@ -313,6 +313,32 @@ TEST_F(WalDirTest, ADamagedOptionsFileIsNamed) {
   EXPECT_THAT(err_.str(), HasSubstr("open the database once by the program"));
 }
 
+// Where the log is said to be is none, and whoever was killed had one.
+TEST_F(WalDirTest, ACopyOfOneThatWasKilledNeedsItsLog) {
+  fs::copy(Path("db"), Path("copy"), fs::copy_options::recursive);
+  fs::copy(Path("log"), Path("copied_log"), fs::copy_options::recursive);
+  Close();
+  const std::string said = Path("copy") + "=" + Path("copy");
+  EXPECT_EQ(Detach("copy", {said}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("no *.log in " + Path("copy")));
+  EXPECT_THAT(err_.str(), HasSubstr(Path("log")));
+  EXPECT_FALSE(ReplicatedDB::Detach({}, Path("copy")).ok());
+  for (const auto& file : fs::directory_iterator(Path("copied_log"))) {
+    if (file.path().extension() == ".log") {
+      fs::copy(file.path(), Path("copy"));
+    }
+  }
+  EXPECT_EQ(Detach("copy", {said}), 0) << err_.str();
+  EXPECT_EQ(CountPairs("copy", "", true), kPairs);
+
+  fs::rename(Path("db"), Path("moved"));
+  EXPECT_EQ(Detach("moved", {Path("moved") + "=" + Path("moved")}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("was written to " + Path("log")));
+  EXPECT_EQ(Detach("moved", {Path("moved") + "=" + Path("log")}), 0)
+      << err_.str();
+  EXPECT_EQ(CountPairs("moved", Path("log"), true), kPairs);
+}
+
 // RocksDB cannot make it from its name.
 class ByLength final : public rocksdb::Comparator {
  public:
