@@ -9,6 +9,19 @@ namespace fs = std::filesystem;
 
 using rocksdb::Status;
 
+namespace {
+
+bool HoldsFiles(const std::string& directory) {
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(directory, error)) {
+    const fs::path extension = file.path().extension();
+    if (extension == ".sst" || extension == ".log") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Machine::Machine(uint64_t seed, const fs::path& parent, bool apart)
     : apart_(apart), random_(seed), world_(parent) {
   fs::current_path(world_.root());
@@ -19,15 +32,15 @@ Machine::Machine(uint64_t seed, const fs::path& parent, bool apart)
 
 MachineResult Machine::Run(uint64_t operations) {
   const std::pair<Operation, uint64_t> kinds[] = {
-      {&Machine::Create, 6},        {&Machine::CreatePlain, 3},
-      {&Machine::OpenTrue, 6},      {&Machine::OpenOtherwise, 12},
-      {&Machine::WritePlain, 2},    {&Machine::CreateFamily, 4},
-      {&Machine::PurgeArchive, 3},  {&Machine::Detach, 2},
-      {&Machine::CopyAlone, 3},     {&Machine::CopyWhole, 2},
-      {&Machine::CopyDirectory, 2}, {&Machine::MakeCheckpoint, 2},
-      {&Machine::MoveHome, 2},      {&Machine::MoveDirectory, 2},
-      {&Machine::Hide, 2},          {&Machine::BringBack, 2},
-      {&Machine::Remove, 1}};
+      {&Machine::Create, 6},           {&Machine::CreatePlain, 3},
+      {&Machine::OpenTrue, 6},         {&Machine::OpenOtherwise, 12},
+      {&Machine::WritePlain, 2},       {&Machine::CreateFamily, 4},
+      {&Machine::PurgeArchive, 3},     {&Machine::Detach, 3},
+      {&Machine::DetachIncomplete, 2}, {&Machine::CopyAlone, 3},
+      {&Machine::CopyWhole, 2},        {&Machine::CopyDirectory, 2},
+      {&Machine::MakeCheckpoint, 2},   {&Machine::MoveHome, 2},
+      {&Machine::MoveDirectory, 2},    {&Machine::Hide, 2},
+      {&Machine::BringBack, 2},        {&Machine::Remove, 1}};
   uint64_t weights = 0;
   for (const auto& [kind, weight] : kinds) weights += weight;
   while (result_.operations < operations && result_.violation.empty()) {
@@ -93,10 +106,18 @@ void Machine::Refused(const Status& status, const Files& before,
   }
 }
 
+void Machine::NoteEmpty(const Paths& paths) {
+  empty_.clear();
+  for (const std::string& path : paths.All()) {
+    if (!HoldsFiles(Resolved(path))) empty_.insert(Resolved(path));
+  }
+}
+
 void Machine::Open(Database* database, const Paths& paths, bool must_open,
                    bool short_archive) {
   const bool copy_as_new = database->copy && (must_open || !random_.OneIn(4));
   MakeAbove(paths);
+  NoteEmpty(paths);
   const Files before = world_.Read();
   const Paths spelled = Spelled(paths);
   const std::string home = Spelled(database->home);
@@ -153,6 +174,12 @@ bool Machine::CheckIsFree(const Database& database, const std::string& path) {
     std::vector<std::string> taken = each->Directories();
     taken.push_back(each->Log() + "/archive");
     if (std::find(taken.begin(), taken.end(), used) == taken.end()) continue;
+    // Nor, where it holds nothing yet, that one which was moved will go on
+    // there.
+    if (!each->settled && empty_.contains(used)) {
+      each->lost = true;
+      continue;
+    }
     if (each->copied && !IsWithin(used, each->home)) {
       each->lost = true;
       continue;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,7 @@ class Machine {
   void CreateFamily();
   void PurgeArchive();
   void Detach();
+  void DetachIncomplete();
   void CopyAlone();
   void CopyWhole();
   void CopyDirectory();
@@ -80,6 +82,8 @@ class Machine {
   // Opens with `paths`; what the library must answer is checked.
   void Open(Database* database, const Paths& paths, bool must_open,
             bool short_archive = false);
+  // Before they are given to a database.
+  void NoteEmpty(const Paths& paths);
   // No other database has the directory that `database` was given.
   bool CheckIsFree(const Database& database, const std::string& path);
   Database* CopyHome(const Database& from);
@@ -105,6 +109,7 @@ class Machine {
   Random random_;
   World world_;
   MachineResult result_;
+  std::set<std::string> empty_;  // held neither log nor tables
   int put_ = 0;
 };
 

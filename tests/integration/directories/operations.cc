@@ -116,6 +116,7 @@ void Machine::CreateFamily() {
     return Wrong("refused: " + database->name +
                  " was left alone: " + Short(opens.ToString()));
   }
+  NoteEmpty(drawn);
   const Files before = world_.Read();
   fs::create_directories(fs::path(path).parent_path());
   Say(database->name + " creates family " + name +
@@ -152,7 +153,9 @@ void Machine::Detach() {
   if (database == nullptr || !database->live() || !database->replica) return;
   Paths paths = database->paths;
   if (random_.OneIn(2)) paths = DrawPaths(database, database->home, paths);
+  if (random_.OneIn(3)) paths.wal = database->home;  // as one says who knows
   if (IsExcepted(database, database->home, paths)) return;
+  NoteEmpty(paths);
   const Files before = world_.Read();
   Say(database->name + " is detached:" + Short(paths));
   const Status status = DetachPlain(Spelled(database->home), Spelled(paths));
@@ -170,6 +173,30 @@ void Machine::Detach() {
     WriteAsPlain(database);
   }
   if (result_.violation.empty()) ExamineAll(nullptr);
+}
+
+// A copy of which a part was left behind, by the word of whoever made it.
+void Machine::DetachIncomplete() {
+  Database* const database = Pick();
+  if (database == nullptr || database->live() || !database->replica ||
+      !database->copied) {
+    return;
+  }
+  Paths paths;
+  paths.wal = database->home;
+  for (const auto& [family, path] : database->paths.families) {
+    paths.families[family] = "";
+  }
+  const Files before = world_.Read();
+  Say(database->name + " is detached, with what there is of it");
+  const Status status = DetachPlain(Spelled(database->home), Spelled(paths));
+  if (!status.ok()) return Refused(status, before, nullptr);
+  ++result_.accepted;
+  database->Take(paths);
+  database->lost = false;
+  database->replica = false;
+  database->settled = false;
+  ExamineAll(nullptr);
 }
 
 // The copy's paths are still those of its original.
