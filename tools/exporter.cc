@@ -100,13 +100,14 @@ int PrintOnce(const ExporterOptions& options, const AdminTarget& target,
 }
 
 // Why replicas do not answer, on `err`: a line when it begins, one for each
-// other reason, and one when they answer again. Used by one thread at a time.
+// other reason, and one when they answer again. Thread-safe.
 class AnswerLog {
  public:
   explicit AnswerLog(std::ostream* err) : err_(err) {}
 
   void Tell(const ExporterOptions& options, const AdminTarget& target,
             const std::vector<ReplicaAnswer>& answers) {
+    const std::lock_guard lock(mutex_);
     Tell("the certificate files on disk are not in use",
          target.transport->certificate().error,
          "the certificate files on disk are in use again");
@@ -130,6 +131,7 @@ class AnswerLog {
           << std::flush;
   }
 
+  std::mutex mutex_;
   std::ostream* const err_;
   std::map<std::string, std::string> told_;
 };
@@ -143,6 +145,12 @@ class SharedPage {
   using Make = std::function<std::string(std::optional<milliseconds> time)>;
 
   explicit SharedPage(Make make) : make_(std::move(make)) {}
+
+  // A round runs that may take longer than `time` from now.
+  bool IsBusyFor(milliseconds time) {
+    const std::lock_guard lock(mutex_);
+    return begun_ != made_ && end_ > Clock::now() + time;
+  }
 
   // `time`: how long the client waits, if it says.
   std::string Get(std::optional<milliseconds> time) {
@@ -168,6 +176,7 @@ class SharedPage {
                 std::unique_lock<std::mutex>* lock) {
     const uint64_t number = ++begun_;
     const auto start = Clock::now();
+    end_ = time ? start + *time : Clock::time_point::max();
     lock->unlock();
     std::string page = make_(time);
     lock->lock();
@@ -183,6 +192,7 @@ class SharedPage {
   uint64_t begun_ = 0;
   uint64_t made_ = 0;
   Clock::duration took_{};
+  Clock::time_point end_;  // of the latest round, at the latest
   std::string page_;
 };
 
@@ -208,17 +218,21 @@ int Serve(const ExporterOptions& options, const AdminTarget& target,
           std::ostream& out, std::ostream& err) {
   AnswerLog log(&err);
   std::atomic<bool> stopped{false};
-  SharedPage page([&](std::optional<milliseconds> time) {
+  const auto make = [&](std::optional<milliseconds> time) {
     const std::vector<ReplicaAnswer> answers =
         AskReplicas(target, options.replicas,
                     {.time = time, .stop = [&] { return stopped.load(); }});
     if (!stopped) log.Tell(options, target, answers);
     return Page(options, target, answers);
-  });
+  };
+  SharedPage page(make);
+  SharedPage page_of_hasty(make);  // who cannot wait for the other's round
   HttpServer server(GuardOf(where));
-  server.Get("/metrics", [&page](const httplib::Request& request,
-                                 httplib::Response& response) {
-    response.set_content(page.Get(TimeOf(request)), kPrometheusContentType);
+  server.Get("/metrics", [&](const httplib::Request& request,
+                             httplib::Response& response) {
+    const std::optional<milliseconds> time = TimeOf(request);
+    SharedPage& chosen = time && page.IsBusyFor(*time) ? page_of_hasty : page;
+    response.set_content(chosen.Get(time), kPrometheusContentType);
   });
   server.Get("/", [](const httplib::Request&, httplib::Response& response) {
     response.set_content(

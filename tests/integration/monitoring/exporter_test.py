@@ -136,6 +136,14 @@ class ExporterTest(unittest.TestCase):
             self.assertLess(seconds, 5)
             self.assertIn(f'rocksync_up{{target="{silent}"}} 0', lines)
             self.assertIn(f'rocksync_up{{target="{target}"}} 1', lines)
+        # Nor does it wait for the round of one that waits longer.
+        patient = threading.Thread(target=get, args=(url, {"X-Prometheus-Scrape-Timeout-Seconds": "15"}))
+        patient.start()
+        time.sleep(0.5)
+        lines = get(url, {"X-Prometheus-Scrape-Timeout-Seconds": "3"})[1].decode().splitlines()
+        self.assertTrue(patient.is_alive())
+        self.assertIn(f'rocksync_up{{target="{target}"}} 1', lines)
+        patient.join()
         for nonsense in ("", "-1", "nan", "0", "x", "1e300"):
             exporter, url = self.start_exporter("nonsense", target)
             self.assertIn(b"} 1", get(url, {"X-Prometheus-Scrape-Timeout-Seconds": nonsense})[1])
