@@ -24,7 +24,7 @@ import threading
 import time
 import weakref
 
-from ._calls import Calls
+from ._calls import Calls, Token, Tokens, interrupts
 from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
                        take_text)
 
@@ -159,7 +159,8 @@ def _copying(source, transport, progress):
         given = library.rocksync_clone_options_create(opened, _text(source, "source"))
         try:
             library.rocksync_clone_options_set_progress(given, None, callback)
-            yield given
+            with interrupts():
+                yield given
         except Error:
             if failed:
                 raise failed[0]
@@ -268,6 +269,28 @@ def _transport(replica_id, certificates, ca, certificate, private_key):
         library.rocksync_transport_destroy(transport)
 
 
+class _Held(list):
+    """One object of the library, or none. What a signal raises comes before
+    it is made or after it is held, and so at its end."""
+
+    __hash__ = object.__hash__
+
+    def take_from(self, name, *arguments):
+        """As `call`."""
+        error = ctypes.c_void_p()
+        self.take(getattr(library, name), *arguments, ctypes.byref(error))
+        if error.value:
+            self.clear()
+            raise Error(take_text(error.value))
+
+    def take(self, make, *arguments):
+        self.extend(map(make, *([each] for each in arguments)))
+
+    def give_back(self, destroy):
+        if self:
+            any(map(destroy, map(self.pop, [0])))
+
+
 class _Items(collections.abc.ItemsView):
     def __iter__(self):
         return self._mapping.scan()
@@ -285,7 +308,7 @@ class _Closable:
     """What holds an object of the library: one holder closes it once."""
 
     def __enter__(self):
-        with self._calls:  # Error, if it is closed
+        with self._calls.enter():  # Error, if it is closed
             return self
 
     def __exit__(self, *_):
@@ -304,7 +327,7 @@ class Database(_Closable, collections.abc.MutableMapping):
         self._db = self._way = None
         self._calls = Calls("database")
         self._replicators = set()
-        self._iterators = set()  # RocksDB's, of iterations under way
+        self._iterations = set()  # under way; each holds RocksDB's iterator
         self._iterating = threading.RLock()  # while it makes or ends one
         self._read = library.rocksdb_readoptions_create()
         self._write = library.rocksdb_writeoptions_create()
@@ -326,16 +349,23 @@ class Database(_Closable, collections.abc.MutableMapping):
             if not os.fspath(path):
                 raise ValueError("path is empty")
             absolute = os.path.abspath(_text(path, "path"))
-            self._db = call("rocksync_open", options, replication, absolute)
-            self._way = call("rocksync_rocksdb", self._db)
-        _open_databases.add(self)
+            opened = _Held()
+            try:
+                opened.take_from("rocksync_open", options, replication, absolute)
+                self._way = call("rocksync_rocksdb", opened[0])
+                self._db = opened[0]
+                _open_databases.add(self)
+            except BaseException:
+                if opened and self._db is None:
+                    library.rocksync_close(opened[0], None)
+                raise
 
     # --- Pairs ---
 
     def __getitem__(self, key):
         _bytes(key)
         size = ctypes.c_size_t()
-        with self._calls:
+        with self._calls.enter():
             found = call("rocksdb_get", self._way, self._read, key, len(key), ctypes.byref(size))
         if not found:
             raise KeyError(key)
@@ -345,14 +375,14 @@ class Database(_Closable, collections.abc.MutableMapping):
 
     def __setitem__(self, key, value):
         _bytes(key, value)
-        with self._calls:
+        with self._calls.enter():
             call("rocksdb_put", self._way, self._write, key, len(key), value, len(value))
 
     def __delitem__(self, key):
         """Deletes the key, whether it is there or not: what is not there is
         not read first, unlike a dict's."""
         _bytes(key)
-        with self._calls:
+        with self._calls.enter():
             call("rocksdb_delete", self._way, self._write, key, len(key))
 
     def __iter__(self):
@@ -380,24 +410,26 @@ class Database(_Closable, collections.abc.MutableMapping):
     def scan(self, begin=b"", end=None):
         """Yields pairs with begin <= key, and key < end if it is given."""
         _bytes(begin, *([] if end is None else [end]))
-        with self._calls:
-            with self._iterating:
-                iterator = library.rocksdb_create_iterator(self._way, self._read)
-                self._iterators.add(iterator)
-            library.rocksdb_iter_seek(iterator, begin, len(begin))
-        held = [iterator]
-        pairs = self._pairs_of(iterator, end, held)
-        # Of a generator that nobody ever asks for a pair, no line runs.
-        weakref.finalize(pairs, self._end_iteration, held).atexit = False
+        held = _Held()
+        pairs = self._pairs_of(held, end)
+        # Of a generator that nobody ever asks for a pair, no line runs; of one
+        # whose end is interrupted, not all.
+        held.finalizer = weakref.finalize(pairs, self._end_iteration, held)
+        held.finalizer.atexit = False
+        with self._calls.enter(), self._iterating:
+            self._iterations.add(held)
+            held.take(library.rocksdb_create_iterator, self._way, self._read)
+            library.rocksdb_iter_seek(held[0], begin, len(begin))
         return pairs
 
-    def _pairs_of(self, iterator, end, held):
+    def _pairs_of(self, held, end):
         size = ctypes.c_size_t()
         try:
             while True:
-                with self._calls:
-                    if iterator not in self._iterators:
+                with self._calls.enter():
+                    if not held:
                         raise Error("the database was closed during an iteration")
+                    iterator = held[0]
                     if not library.rocksdb_iter_valid(iterator):
                         call("rocksdb_iter_get_error", iterator)
                         return
@@ -409,14 +441,13 @@ class Database(_Closable, collections.abc.MutableMapping):
                 yield key, value
         finally:
             self._end_iteration(held)
+            held.finalizer.detach()
 
     def _end_iteration(self, held):
-        """Once, as the next iterator may have the address of one that is gone."""
         # Close ends those that are under way.
-        with contextlib.suppress(Error), self._calls, self._iterating:
-            if held and (iterator := held.pop()) in self._iterators:
-                self._iterators.remove(iterator)
-                library.rocksdb_iter_destroy(iterator)
+        with contextlib.suppress(Error), self._calls.enter(), self._iterating:
+            held.give_back(library.rocksdb_iter_destroy)
+            self._iterations.discard(held)
 
     def write(self, puts=(), deletes=()):
         """Writes pairs and deletes keys in one atomic batch. `puts`: a mapping
@@ -429,7 +460,7 @@ class Database(_Closable, collections.abc.MutableMapping):
             for key in deletes:
                 _bytes(key)
                 library.rocksdb_writebatch_delete(batch, key, len(key))
-            with self._calls:
+            with self._calls.enter():
                 call("rocksdb_write", self._way, self._write, batch)
         finally:
             library.rocksdb_writebatch_destroy(batch)
@@ -462,7 +493,7 @@ class Database(_Closable, collections.abc.MutableMapping):
                 return 0
 
         try:
-            with self._calls:
+            with self._calls.enter(), interrupts():
                 call("rocksync_update", self._db, self._write, len(keys), None, (ctypes.c_char_p * len(keys))(*keys),
                      (ctypes.c_size_t * len(keys))(*map(len, keys)), None, CHANGE(changed))
         except Error:
@@ -477,18 +508,18 @@ class Database(_Closable, collections.abc.MutableMapping):
     def replica_id(self):
         """What a certificate of the replica names, there as 16 hex digits: an
         int, f"{id:016x}"."""
-        with self._calls:
+        with self._calls.enter():
             return library.rocksync_replica_id(self._db)
 
     def wait_for_index_build(self, timeout=60.0):
         """Waits until a database that was plain has been read."""
-        with self._calls:
+        with self._calls.enter():
             call("rocksync_wait_for_index_build", self._db, _milliseconds(timeout, "a timeout"))
 
     @property
     def index_build_percent(self):
         """How far that reading is; 100.0 once it is done."""
-        with self._calls:
+        with self._calls.enter():
             return library.rocksync_index_build_percent(self._db)
 
     def set_members(self, epoch, replica_ids):
@@ -496,19 +527,19 @@ class Database(_Closable, collections.abc.MutableMapping):
         take it over. Without a list tombstones are kept permanently. `epoch`
         must be greater than that of the list before; the first is 1."""
         ids = [_number(id, "replica id", least=1) for id in replica_ids]
-        with self._calls:
+        with self._calls.enter():
             call("rocksync_set_members", self._db, _number(epoch, "epoch"), (ctypes.c_uint64 * len(ids))(*ids), len(ids))
 
     def collect_tombstones(self):
         """Collects those that all members hold, without waiting until they are 1
         in 50 of all elements."""
-        with self._calls:
+        with self._calls.enter():
             call("rocksync_collect_tombstones", self._db)
 
     def subscribe(self, *, buffer_bytes=1 << 20):
         """A ChangeFeed of what peers change from now on, for which so many bytes
         of memory are kept, at least 4096. Close it, or use `with`."""
-        with self._calls:
+        with self._calls.enter():
             return ChangeFeed(self, buffer_bytes)
 
     def replicate(self, *, peers=(), listen="", interval=10.0, stream=True, zone="", allow_clones=True,
@@ -525,7 +556,7 @@ class Database(_Closable, collections.abc.MutableMapping):
         `max_accepted` connections that others open to here are kept.
         `progress` is called with a dict that tells of a session, on
         a thread of the library's, while it runs and when it ends."""
-        with self._calls:
+        with self._calls.enter():
             return Replicator(self, peers, listen, interval, stream, zone, allow_clones,
                               {"max_peers_per_interval": max_peers_per_interval, "max_stream_peers": max_stream_peers,
                                "max_accepted": max_accepted},
@@ -535,13 +566,13 @@ class Database(_Closable, collections.abc.MutableMapping):
     def rocksdb(self):
         """The address of the rocksdb_t, for what of rocksdb/c.h the package
         lacks; until close, which does not wait for such calls."""
-        with self._calls:
+        with self._calls.enter():
             return self._way
 
     @property
     def handle(self):
         """The same of the rocksync_t and rocksync/c.h."""
-        with self._calls:
+        with self._calls.enter():
             return self._db
 
     # --- The end ---
@@ -550,33 +581,31 @@ class Database(_Closable, collections.abc.MutableMapping):
         if self._replicators:
             raise Error(f"{len(self._replicators)} replicator(s) of the database still run; close them first")
         with self._iterating:
-            call("rocksync_check_close", self._db, 1, len(self._iterators))
+            call("rocksync_check_close", self._db, 1, sum(map(len, self._iterations)))
 
     def close(self):
         """Waits for calls of other threads, and closes the database.
         Replicators must be closed before; iterations end. Where it is refused,
         nothing has changed, for other threads and iterations neither."""
-        if not self._calls.shut(check=self._check_close):
-            return
-        closed = False
-        try:
-            self._check_close()  # what came about meanwhile
-            while self._iterators:
-                library.rocksdb_iter_destroy(self._iterators.pop())
-            library.rocksdb_close(self._way)
-            error = ctypes.c_void_p()
-            closed = bool(library.rocksync_close(self._db, ctypes.byref(error)))
-            if closed:
-                library.rocksdb_writeoptions_destroy(self._write)
-                library.rocksdb_readoptions_destroy(self._read)
-                self._db = self._way = None
-                _open_databases.discard(self)
-            else:
-                self._way = call("rocksync_rocksdb", self._db)  # as open as before
-            if error.value:
-                raise Error(take_text(error.value))
-        finally:
-            self._calls.end(closed)
+        self._calls.close(self._close_it, check=self._check_close)
+
+    def _close_it(self, closed):
+        self._check_close()  # what came about meanwhile
+        for held in self._iterations:
+            held.give_back(library.rocksdb_iter_destroy)
+        self._iterations.clear()
+        library.rocksdb_close(self._way)
+        error = ctypes.c_void_p()
+        if library.rocksync_close(self._db, ctypes.byref(error)):
+            closed.append(True)
+            library.rocksdb_writeoptions_destroy(self._write)
+            library.rocksdb_readoptions_destroy(self._read)
+            self._db = self._way = None
+            _open_databases.discard(self)
+        else:
+            self._way = call("rocksync_rocksdb", self._db)  # as open as before
+        if error.value:
+            raise Error(take_text(error.value))
 
 
 class ChangeFeed(_Closable):
@@ -587,8 +616,15 @@ class ChangeFeed(_Closable):
     def __init__(self, database, buffer_bytes):
         self._feed = None
         self._calls = Calls("change feed")
-        self._reading = threading.Lock()  # it is for one thread at a time
-        self._feed = call("rocksync_subscribe", database._db, _number(buffer_bytes, "buffer_bytes"))
+        self._lock, self._reading = threading.Lock(), Tokens()  # it is for one thread at a time
+        begun = _Held()
+        try:
+            begun.take_from("rocksync_subscribe", database._db, _number(buffer_bytes, "buffer_bytes"))
+            self._feed = begun[0]
+        except BaseException:
+            if begun and self._feed is None:
+                library.rocksync_change_feed_destroy(begun[0])
+            raise
 
     def next(self, timeout=1.0):
         """Waits until there are changes, at most `timeout` seconds, and returns
@@ -597,13 +633,24 @@ class ChangeFeed(_Closable):
         waited all the time. Error, once the database is closed and all was
         returned."""
         until = time.monotonic() + _milliseconds(timeout, "a timeout") / 1000
-        with self._calls:
-            if not self._reading.acquire(timeout=min(max(until - time.monotonic(), 0), threading.TIMEOUT_MAX)):
-                return [], 0
+        with self._calls.enter():
+            reading = Token()
             try:
-                return self._await(until)
+                return self._await(until) if self._begin_reading(reading, until) else ([], 0)
             finally:
-                self._reading.release()
+                reading.close()
+
+    def _begin_reading(self, reading, until):
+        """False: another thread's call waits all the time."""
+        while True:
+            with self._lock:
+                if not self._reading:
+                    self._reading.note(reading)
+                    return True
+            left = until - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(left, 0.005))
 
     def _await(self, until):
         while True:
@@ -627,10 +674,12 @@ class ChangeFeed(_Closable):
 
     def close(self):
         """Calls of `next` that wait for changes end with an Error."""
-        if self._calls.shut():
-            library.rocksync_change_feed_destroy(self._feed)
-            self._feed = None
-            self._calls.end(closed=True)
+        self._calls.close(self._destroy)
+
+    def _destroy(self, closed):
+        library.rocksync_change_feed_destroy(self._feed)
+        self._feed = None
+        closed.append(True)
 
 
 class Verification:
@@ -663,6 +712,7 @@ class Replicator(_Closable):
 
         self._progress = SESSION(tell)  # lives as long as the replicator
         options = library.rocksync_replicator_options_create()
+        started = _Held()
         try:
             for peer in _several(peers):
                 library.rocksync_replicator_options_add_peer(options, _text(peer, "peer"))
@@ -676,18 +726,24 @@ class Replicator(_Closable):
             if progress is not None:
                 library.rocksync_replicator_options_set_progress(options, None, self._progress)
             with _transport(database.replica_id, *credentials) as transport:
-                self._replicator = call("rocksync_replicator_start", database._db, options, transport)
+                started.take_from("rocksync_replicator_start", database._db, options, transport)
+            self._replicator = started[0]
+            database._replicators.add(self)
+            _open_replicators.add(self)
+        except BaseException:
+            if started and self not in _open_replicators:
+                library.rocksync_replicator_destroy(started[0])
+                database._replicators.discard(self)
+            raise
         finally:
             library.rocksync_replicator_options_destroy(options)
-        database._replicators.add(self)
-        _open_replicators.add(self)
 
     def sync(self, peer):
         """Sessions with `peer` until the two are proven equal. An Error that
         begins with "Operation failed. Try again." or "Resource busy" passes by
         itself, but for a replicator that is paused; "Result incomplete" does
         not, unless it names quarantined pairs alone."""
-        with self._calls:
+        with self._calls.enter(), interrupts():
             call("rocksync_replicator_sync", self._replicator, _text(peer, "peer"))
 
     def verify(self, peer, *, max_keys=1000, wait=15.0):
@@ -700,7 +756,7 @@ class Replicator(_Closable):
 
         result = ctypes.c_void_p()
         try:
-            with self._calls:
+            with self._calls.enter(), interrupts():
                 equal = call("rocksync_replicator_verify", self._replicator, _text(peer, "peer"),
                              _number(max_keys, "max_keys"), _milliseconds(wait, "a wait"), None, DIFFERS(differs),
                              ctypes.byref(result))
@@ -710,51 +766,52 @@ class Replicator(_Closable):
 
     def scrub(self):
         """Compares all stored values with the index."""
-        with self._calls:
+        with self._calls.enter():
             call("rocksync_replicator_scrub", self._replicator)
 
     def set_peers(self, peers):
         """From now on these addresses are the peers; sessions and streams with new
         ones begin at once."""
         texts = [_text(peer, "peer") for peer in _several(peers)]
-        with self._calls:
+        with self._calls.enter():
             call("rocksync_replicator_set_peers", self._replicator, (ctypes.c_char_p * len(texts))(*texts), len(texts))
 
     def pause(self):
         """No session begins, and streams are closed, until `resume`. A session
         that runs goes on."""
-        with self._calls:
+        with self._calls.enter():
             library.rocksync_replicator_pause(self._replicator)
 
     def resume(self):
-        with self._calls:
+        with self._calls.enter():
             library.rocksync_replicator_resume(self._replicator)
 
     @property
     def listen_address(self):
-        with self._calls:
+        with self._calls.enter():
             return take_text(library.rocksync_replicator_listen_address(self._replicator))
 
     @property
     def stats(self):
         """A dict, as `rocksync status --json` has it."""
-        with self._calls:
+        with self._calls.enter():
             return json.loads(take_text(library.rocksync_replicator_stats_json(self._replicator)))
 
     @property
     def handle(self):
         """The address of the rocksync_replicator_t, as Database.handle."""
-        with self._calls:
+        with self._calls.enter():
             return self._replicator
 
     def close(self):
         """Ends sessions, streams, and calls of other threads."""
         # It would wait for what an apply hook, or the function of update_key, holds up.
         self._database._calls.refuse_inside("close of the replicator")
-        if not self._calls.shut(lambda: library.rocksync_replicator_stop(self._replicator)):
-            return
+        self._calls.close(self._destroy, stop=lambda: library.rocksync_replicator_stop(self._replicator))
+
+    def _destroy(self, closed):
         library.rocksync_replicator_destroy(self._replicator)
         self._replicator = None
         _open_replicators.discard(self)
         self._database._replicators.discard(self)
-        self._calls.end(closed=True)
+        closed.append(True)

@@ -1,58 +1,103 @@
-"""Calls into an object of the library, which is closed once they are over."""
+"""Calls into an object of the library, which is closed once they are over.
+
+Python raises what a signal's handler raises, KeyboardInterrupt mostly, in the
+main thread between two steps: at the entry of a function, after a call. It does
+not within one call of a function written in C, nor between such a one's return
+and `with`, nor as `with` enters or leaves an object whose methods are written
+in C, as those of locks and files in memory are. All that has to be undone is
+done so here."""
 
 import contextlib
 import ctypes
+import io
 import os
+import sys
 import threading
+import time
 import weakref
 
 from ._library import Error
 
 _all = weakref.WeakSet()
+_SLICE = 0.005  # seconds between two looks at what others do
 
 # Of the C library: functions that are called as the process exits, and the exit
 # that calls none.
 _on_exit, _exit = (getattr(ctypes.CDLL(None), name) for name in ("on_exit", "_exit"))
 _on_exit.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 
+# What is under way, from when it is made until it is closed: by the end of a
+# `with` around it, or as nobody has it any more.
+Token = io.BytesIO
+
+
+class Tokens:
+    """Those that are under way of the ones noted."""
+
+    def __init__(self):
+        self._noted = []
+        self._most = 16
+
+    def note(self, token):
+        if len(self._noted) >= self._most:
+            left = [each for each in self._noted if _is_under_way(each)]
+            self._noted, self._most = left, 16 + 2 * len(left)
+        self._noted.append(weakref.ref(token))
+
+    def __bool__(self):
+        return any(_is_under_way(each) for each in self._noted)
+
+
+def _is_under_way(noted):
+    token = noted()
+    return token is not None and not token.closed
+
 
 class Calls:
-    """`with calls:` around each use of the object. Any thread may close it:
-    `shut` waits for the calls that are under way."""
+    """`with calls.enter():` around each use of the object. Any thread may close
+    it: `shut` waits for the calls that are under way."""
 
     def __init__(self, what):
         self._what = what
-        self._changed = threading.Condition()
-        self._count = 0
+        self._lock = threading.Lock()
+        self._under_way = Tokens()
         self._state = "open"  # then "closing", "closed"; in a child of fork: "of another process"
-        self._thread = threading.local()  # .depth: calls and callbacks that this thread is in
+        self._closer = None  # who closes it: an object of that closing
+        self._thread = threading.local()  # .inside: calls and callbacks that this thread is in
         _all.add(self)
 
-    def __enter__(self):
-        depth = getattr(self._thread, "depth", 0)
-        with self._changed:
-            if self._state == "of another process":
-                raise Error(f"the {self._what} was opened by another process, before a fork")
-            if self._state != "open" and not (self._state == "closing" and depth):
-                raise Error(f"the {self._what} is closed")
-            self._count += 1
-        self._thread.depth = depth + 1
-
-    def __exit__(self, *_):
-        self._thread.depth -= 1
-        with self._changed:
-            self._count -= 1
-            self._changed.notify_all()
-
-    @contextlib.contextmanager
-    def inside(self):
-        """Around what the library calls: a function that cannot wait for the
-        end of itself."""
-        self._thread.depth = getattr(self._thread, "depth", 0) + 1
+    def enter(self):
+        token = Token()
         try:
-            yield
-        finally:
-            self._thread.depth -= 1
+            with self._lock:
+                if self._state == "of another process":
+                    raise Error(f"the {self._what} was opened by another process, before a fork")
+                if self._state != "open" and not (self._state == "closing" and self._inside()):
+                    raise Error(f"the {self._what} is closed")
+                self._under_way.note(token)
+            self._inside().note(token)
+        except BaseException:
+            token.close()
+            raise
+        return token
+
+    def inside(self):
+        """`with` around what the library calls: a function that cannot wait for
+        the end of itself."""
+        token = Token()
+        try:
+            self._inside().note(token)
+        except BaseException:
+            token.close()
+            raise
+        return token
+
+    def _inside(self):
+        try:
+            return self._thread.inside
+        except AttributeError:
+            self._thread.inside = Tokens()
+            return self._thread.inside
 
     def refuse_closing(self):
         """Error, in a call that could go on for long, if the object is being
@@ -62,49 +107,122 @@ class Calls:
 
     def refuse_inside(self, what):
         """Error, if this thread is in a call or callback of the object."""
-        if getattr(self._thread, "depth", 0):
+        if self._inside():
             raise Error(f"{what} by a function that one of the calls of the {self._what}, or the library, calls")
 
-    def shut(self, stop=lambda: None, check=lambda: None):
-        """Lets no more calls in, calls `stop`, and waits. False: it is closed,
-        or not this process's. Else `end` follows. An exception of `check`
-        passes through: then nothing has changed for other threads."""
+    def _once_open(self, then):
+        """Calls `then` once nobody else closes it. False: it is not open."""
+        while True:
+            with self._lock:
+                if self._state == "open":
+                    then()
+                    return True
+                if self._state != "closing":
+                    return False
+            time.sleep(_SLICE)
+
+    def close(self, destroy, stop=lambda: None, check=lambda: None):
+        """Lets no more calls in, calls `stop`, and waits for those under way;
+        then calls `destroy` with a list, to which it appends something once the
+        object is closed. Does nothing if it is closed, or not this process's. An
+        exception of `check` passes through: then nothing has changed for other
+        threads."""
         self.refuse_inside(f"close of the {self._what}")
-        with self._changed:
-            self._changed.wait_for(lambda: self._state != "closing")
-            if self._state != "open":
-                return False
-            self._count += 1  # nobody else closes it during the check
+        held = Token()  # nobody else closes it during the check
         try:
+            if not self._once_open(lambda: self._under_way.note(held)):
+                return
             check()
         finally:
-            with self._changed:
-                self._count -= 1
-                self._changed.notify_all()
-        with self._changed:
-            self._changed.wait_for(lambda: self._state != "closing")
-            if self._state != "open":
-                return False
-            self._state = "closing"
-        try:
-            stop()
-            with self._changed:
-                self._changed.wait_for(lambda: self._count == 0)
-        except BaseException:  # KeyboardInterrupt
-            self.end(closed=False)
-            raise
-        return True
+            held.close()
+        closing = _Closing()
 
-    def end(self, closed):
-        with self._changed:
-            self._state = "closed" if closed else "open"
-            self._changed.notify_all()
+        def begin():
+            self._closer, self._state = closing, "closing"
+
+        try:
+            if not self._once_open(begin):
+                return
+            stop()
+            while self._under_way:
+                time.sleep(_SLICE)
+            self._hand_over(closing, destroy)
+        except BaseException:  # KeyboardInterrupt
+            self._end(closing, closed=False)
+            raise
+
+    def _hand_over(self, before, destroy):
+        """To a thread that no signal interrupts. What is raised in this one
+        meanwhile leaves the object as being closed until that one is done."""
+        failed = []
+        closing = _Closing()
+
+        def run():
+            with self._lock:
+                if self._closer is not before:
+                    return
+                self._closer = closing
+            closed = []
+            try:
+                destroy(closed)
+            except BaseException as error:
+                failed.append(error)
+            finally:
+                self._end(closing, bool(closed))
+
+        if threading.current_thread() is threading.main_thread():
+            thread = threading.Thread(target=run)
+            try:
+                thread.start()
+            except RuntimeError:  # the interpreter ends, and starts no more
+                run()
+            else:
+                thread.join()
+        else:
+            run()
+        if failed:
+            raise failed[0]
+
+    def _end(self, closing, closed):
+        with self._lock:
+            if self._closer is closing:
+                self._closer, self._state = None, "closed" if closed else "open"
+
+
+class _Closing:
+    """One of an object of the library, or a part of it."""
+
+
+@contextlib.contextmanager
+def interrupts():
+    """Around a call of the library that calls back on this thread: what a
+    signal's handler raises as the callback begins cannot pass through C, and
+    is raised at the end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    lost = []
+    before = sys.unraisablehook
+
+    def hook(unraisable):
+        if isinstance(unraisable.exc_value, Exception) or not isinstance(unraisable.exc_value, BaseException):
+            before(unraisable)
+        else:
+            lost.append(unraisable.exc_value)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        if lost:
+            raise lost[0]
 
 
 def _after_fork():
     # The child has neither the threads of the library nor the one that held the lock.
     for calls in list(_all):
-        calls._changed = threading.Condition()
+        calls._lock = threading.Lock()
         calls._state = "of another process"
     # RocksDB's destructors of globals wait for its threads, which are not here.
     # By then Python has written out its files.

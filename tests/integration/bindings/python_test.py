@@ -5,6 +5,7 @@ import copy
 import ctypes
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
@@ -408,7 +409,71 @@ for i in range(1000):
                 other = db.scan()  # perhaps where the ended one was
                 del ended
                 self.assertEqual(len(list(other)), 2)
-                self.assertEqual(db._iterators, set())
+                self.assertEqual(db._iterations, set())
+
+    def test_a_signal_at_any_step_leaves_nothing_under_way(self):
+        class Interrupt(BaseException):
+            pass
+
+        armed = False
+
+        def interrupt(*_):
+            if armed:
+                raise Interrupt
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, interrupt))
+        # In finalizers Python passes over them, and tells.
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = lambda _: None
+        chance = random.Random(1)
+        db = self.open()
+        feed = db.subscribe()
+        for i in range(20):
+            db[b"%d" % i] = b"v"
+        for call in (lambda: db.get(b"1"), lambda: [*db.scan()], lambda: next(db.scan()), lambda: feed.next(timeout=0),
+                     lambda: db.update_key(b"n", lambda _: b"1"), lambda: db.write({b"m": b"2"})):
+            for _ in range(300):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-5, 6e-4), 0.05)
+                    armed = True
+                    while True:
+                        call()
+                except Interrupt:
+                    pass
+                finally:
+                    armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for closing in (feed, db):
+            for _ in range(3):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-5, 1e-3))
+                    armed = True
+                    closing.close()
+                except Interrupt:
+                    pass
+                finally:
+                    armed = False
+            closing.close()
+        with self.open() as db:
+            self.assertEqual((len(db), db[b"n"], db[b"m"]), (22, b"1", b"2"))
+
+    def test_an_interrupt_in_a_callback_is_raised(self):
+        with self.open("a") as a, self.open("b") as b, \
+                a.replicate(certificates=self.path("trial"), listen="127.0.0.1:0", interval=0) as listening, \
+                b.replicate(certificates=self.path("trial"), interval=0) as replicator:
+            for i in range(3):
+                a[b"%d" % i] = b"v"
+
+            def interrupt(*_):
+                raise KeyboardInterrupt
+
+            # As if a signal came at the callback's entry.
+            seen = sys.unraisablehook
+            original, rocksync.DIFFERS = rocksync.DIFFERS, lambda _: original(interrupt)
+            self.addCleanup(setattr, rocksync, "DIFFERS", original)
+            with self.assertRaises(KeyboardInterrupt):
+                replicator.verify(listening.listen_address, wait=0)
+            self.assertIs(sys.unraisablehook, seen)
 
     def test_nothing_is_made_where_a_database_should_be(self):
         for missing in (lambda path: self.open("typo", create=False),

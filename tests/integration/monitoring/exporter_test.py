@@ -155,15 +155,15 @@ class ExporterTest(unittest.TestCase):
         replica, = cluster.replicas
         exporter, url = self.start_exporter("logging", "127.0.0.1:1", replica.address, cluster=cluster)
 
-        def lines():
-            get(url, {"X-Prometheus-Scrape-Timeout-Seconds": "1"})
+        def lines(seconds="15"):
+            get(url, {"X-Prometheus-Scrape-Timeout-Seconds": seconds})
             with open(exporter.log, encoding="utf-8") as log:
                 return log.read().splitlines()[1:]
 
         self.assertEqual(len(lines()), 1)
         replica.process.send_signal(signal.SIGSTOP)
-        lines()
-        self.assertEqual(len(lines()), 2)
+        lines("1")
+        self.assertEqual(len(lines("1")), 2)
         replica.process.send_signal(signal.SIGCONT)
         lines()
         refused, silent, again = lines()
