@@ -120,12 +120,14 @@ class AnswerLog {
   }
 
  private:
-  // `why`: empty if all is well.
+  // `why`: empty if all is well. How long was waited is no other reason.
   void Tell(const std::string& what, const std::string& why,
             const std::string& again) {
+    std::string reason = why;
+    std::erase_if(reason, [](char c) { return c >= '0' && c <= '9'; });
     std::string& told = told_[what];
-    if (told == why) return;
-    told = why;
+    if (told == reason) return;
+    told = std::move(reason);
     *err_ << "rocksync exporter: " + (why.empty() ? again : what + ": " + why) +
                  "\n"
           << std::flush;
