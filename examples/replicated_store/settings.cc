@@ -94,6 +94,7 @@ void AddPageOptions(CLI::App* app, Settings* settings) {
   app->add_option(
          "--http-host", settings->page.host,
          "Address of the status page, which does not authenticate clients")
+      ->needs(page)
       ->capture_default_str()
       ->check(IsHost)
       ->group("Status page")

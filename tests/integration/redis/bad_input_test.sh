@@ -45,7 +45,7 @@ for page in "" "--http-port 0"; do
     refused "$wrong" "${wrong%%=*}" "${new[@]}" "${trial[@]}" $page "$wrong"
   done
 done
-for alone in "--http-peer=127.0.0.1:1" "--http-name=host"; do
+for alone in "--http-peer=127.0.0.1:1" "--http-name=host" "--http-host=127.0.0.1"; do
   refused "$alone without a page" "--http-port" "${new[@]}" "${trial[@]}" "$alone"
 done
 code=
