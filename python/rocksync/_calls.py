@@ -53,9 +53,20 @@ def _is_under_way(noted):
     return token is not None and not token.closed
 
 
+def _noted(note):
+    """A new token; none is under way if `note` raises."""
+    token = Token()
+    try:
+        note(token)
+    except BaseException:
+        token.close()
+        raise
+    return token
+
+
 class Calls:
     """`with calls.enter():` around each use of the object. Any thread may close
-    it: `shut` waits for the calls that are under way."""
+    it: `close` waits for the calls that are under way."""
 
     def __init__(self, what):
         self._what = what
@@ -67,30 +78,21 @@ class Calls:
         _all.add(self)
 
     def enter(self):
-        token = Token()
-        try:
-            with self._lock:
-                if self._state == "of another process":
-                    raise Error(f"the {self._what} was opened by another process, before a fork")
-                if self._state != "open" and not (self._state == "closing" and self._inside()):
-                    raise Error(f"the {self._what} is closed")
-                self._under_way.note(token)
-            self._inside().note(token)
-        except BaseException:
-            token.close()
-            raise
-        return token
+        return _noted(self._admit)
 
     def inside(self):
         """`with` around what the library calls: a function that cannot wait for
         the end of itself."""
-        token = Token()
-        try:
-            self._inside().note(token)
-        except BaseException:
-            token.close()
-            raise
-        return token
+        return _noted(self._inside().note)
+
+    def _admit(self, token):
+        with self._lock:
+            if self._state == "of another process":
+                raise Error(f"the {self._what} was opened by another process, before a fork")
+            if self._state != "open" and not (self._state == "closing" and self._inside()):
+                raise Error(f"the {self._what} is closed")
+            self._under_way.note(token)
+        self._inside().note(token)
 
     def _inside(self):
         try:
