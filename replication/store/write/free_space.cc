@@ -63,14 +63,15 @@ Status CheckRoom(rocksdb::Env* env, const std::vector<std::string>& directories,
                                remedy);
 }
 
-Status FreeSpace::Look(uint64_t wall_ms, uint64_t bytes, bool deletes) {
+Status FreeSpace::Look(uint64_t wall_ms, uint64_t bytes, bool deletes,
+                       bool* begins) {
   uint64_t memtables = 0;
   db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables,
                                 &memtables);
   const uint64_t taken = memtables + bytes;
   Status status = CheckRoom(db_->GetEnv(), directories_,
                             SaturatedSum(reserve_, taken), kWritesGoOn);
-  Note(memtables, bytes, status);
+  *begins = Note(memtables, bytes, status);
   if (status.ok()) {
     unseen_bytes_.store(0, std::memory_order_relaxed);
     look_at_ms_.store(wall_ms + 1000, std::memory_order_relaxed);
@@ -82,32 +83,47 @@ Status FreeSpace::Look(uint64_t wall_ms, uint64_t bytes, bool deletes) {
                  : status;
 }
 
-void FreeSpace::Note(uint64_t memtables, uint64_t bytes, const Status& status) {
+bool FreeSpace::Note(uint64_t memtables, uint64_t bytes, const Status& status) {
   const std::lock_guard lock(mutex_);
   if (!status.ok()) {
     refused_bytes_ = refuses_ ? std::min(refused_bytes_, bytes) : bytes;
-    if (!std::exchange(refuses_, true)) {
-      rocksdb::Warn(db_->GetDBOptions().info_log,
-                    "rocksync: writes are refused from now on: %s",
-                    status.ToString().c_str());
-    }
-    return;
+    if (std::exchange(refuses_, true)) return false;
+    rocksdb::Warn(db_->GetDBOptions().info_log,
+                  "rocksync: writes are refused from now on: %s",
+                  status.ToString().c_str());
+    return true;
   }
   // That a smaller one finds room ends nothing.
   if (!refuses_ ||
       !CheckRoom(db_->GetEnv(), directories_,
                  SaturatedSum(reserve_, memtables + refused_bytes_), "")
            .ok()) {
-    return;
+    return false;
   }
   refuses_ = false;
   rocksdb::Warn(db_->GetDBOptions().info_log,
                 "rocksync: there is room on the disk again, writes go on");
+  return false;
+}
+
+// The reserve is beside what memtables take, so a flush has room. It is not
+// waited for: the caller holds locks. With atomic_flush no memtable is behind
+// the others.
+void FreeSpace::LetLogsGo() {
+  if (db_->GetDBOptions().atomic_flush) return;
+  rocksdb::FlushOptions options;
+  options.wait = false;
+  options.allow_write_stall = true;
+  db_->Flush(options, index_).PermitUncheckedError();
 }
 
 DiskSpaceStats FreeSpace::Now(uint64_t wall_ms) {
   if (reserve_ != 0) {
-    Look(wall_ms, 0, /*deletes=*/false).PermitUncheckedError();
+    // A flush would wait for who holds the log (LockWAL), and statistics do
+    // not: the next write flushes.
+    bool begins = false;
+    Look(wall_ms, 0, /*deletes=*/false, &begins).PermitUncheckedError();
+    if (begins) flush_due_ = true;
   }
   const Room room = LeastRoom(db_->GetEnv(), directories_);
   DiskSpaceStats stats;

@@ -30,12 +30,19 @@ rocksdb::Status CheckRoom(rocksdb::Env* env,
 // `reserve` more than the memtables will take. Looks at the disk each 256 KiB
 // that is written, or second that writes go on, and at each write once there is
 // too little. Thread-safe.
+//
+// Files of the log stay until all that is in them is in tables. The index's
+// memtable fills more slowly than the application's, so that old files may be
+// there for its sake alone: when writes begin to be refused, it is flushed.
 class FreeSpace {
  public:
   // `reserve` 0: never refuses.
-  FreeSpace(rocksdb::DB* db, std::vector<std::string> directories,
-            uint64_t reserve)
-      : db_(db), directories_(std::move(directories)), reserve_(reserve) {}
+  FreeSpace(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
+            std::vector<std::string> directories, uint64_t reserve)
+      : db_(db),
+        index_(index),
+        directories_(std::move(directories)),
+        reserve_(reserve) {}
 
   // Before a write of so many bytes. `deletes`: of nothing but deletions, which
   // make room in the end, and may take half of the reserve.
@@ -47,7 +54,10 @@ class FreeSpace {
         wall_ms < look_at_ms_.load(std::memory_order_relaxed)) {
       return rocksdb::Status::OK();
     }
-    return Look(wall_ms, bytes, deletes);
+    bool begins = false;
+    rocksdb::Status status = Look(wall_ms, bytes, deletes, &begins);
+    if (begins || flush_due_.exchange(false)) LetLogsGo();
+    return status;
   }
 
   // Looks at the disk.
@@ -56,15 +66,20 @@ class FreeSpace {
  private:
   static constexpr uint64_t kLookEveryBytes = uint64_t{256} << 10;
 
-  rocksdb::Status Look(uint64_t wall_ms, uint64_t bytes, bool deletes);
-  // With so much in memtables.
-  void Note(uint64_t memtables, uint64_t bytes, const rocksdb::Status& status);
+  // `*begins`: writes are refused from now on.
+  rocksdb::Status Look(uint64_t wall_ms, uint64_t bytes, bool deletes,
+                       bool* begins);
+  // With so much in memtables. True: writes are refused from now on.
+  bool Note(uint64_t memtables, uint64_t bytes, const rocksdb::Status& status);
+  void LetLogsGo();
 
   rocksdb::DB* const db_;
+  rocksdb::ColumnFamilyHandle* const index_;
   const std::vector<std::string> directories_;
   const uint64_t reserve_;
   std::atomic<uint64_t> unseen_bytes_{0};
   std::atomic<uint64_t> look_at_ms_{0};
+  std::atomic<bool> flush_due_{false};
   std::mutex mutex_;
   // Of the two states the log has a line each time one begins.
   bool refuses_ = false;

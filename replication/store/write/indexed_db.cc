@@ -26,7 +26,8 @@ IndexedDB::IndexedDB(const ReplicatedDBOptions& options, Parts parts,
       clock_(parts.lease),
       lease_(&counted_, parts.index, parts.lease, &clock_),
       digests_(&reader_, &locks_, std::move(check_indexed)),
-      space_(&counted_, std::move(parts.directories), options.min_free_bytes) {}
+      space_(&counted_, parts.index, std::move(parts.directories),
+             options.min_free_bytes) {}
 
 ReplicaIdentity IndexedDB::identity() const {
   return {identity_.replica_id, identity_.incarnation};

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -97,6 +99,56 @@ TEST_F(FreeSpaceTest, WritesAreRefusedWhileTooLittleIsFree) {
   EXPECT_TRUE(Mentions(status, "make room on that disk and open again"))
       << status.ToString();
   EXPECT_FALSE(Mentions(status, "min_free_bytes")) << "2 MiB are not that";
+}
+
+// So large that the files in a directory fill it.
+class SmallDisk final : public rocksdb::EnvWrapper {
+ public:
+  SmallDisk(rocksdb::Env* env, uint64_t bytes)
+      : EnvWrapper(env), bytes_(bytes) {}
+  rocksdb::Status GetFreeSpace(const std::string& path,
+                               uint64_t* free) override {
+    uint64_t used = 0;
+    for (const auto& file : std::filesystem::directory_iterator(path)) {
+      std::error_code gone;
+      const uint64_t size = std::filesystem::file_size(file, gone);
+      if (!gone) used += size;
+    }
+    *free = used < bytes_ ? bytes_ - used : 0;
+    return rocksdb::Status::OK();
+  }
+
+ private:
+  const uint64_t bytes_;
+};
+
+// Nobody else could: there is nothing on the disk but the database.
+TEST_F(FreeSpaceTest, LogsThatOnlyTheIndexKeepsMakeRoom) {
+  SmallDisk disk(rocksdb::Env::Default(), 40 << 20);
+  options_.env = &disk;
+  options_.write_buffer_size = 1 << 20;
+  options_.compression = rocksdb::kNoCompression;
+  replication_.min_free_bytes = 2 << 20;
+  ASSERT_ROCKS_OK(Open());
+  const std::string value(100 << 10, 'v');
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  int written = 0;
+  int refused = 0;
+  while (written < 1000 && std::chrono::steady_clock::now() < deadline) {
+    const rocksdb::Status status =
+        Put("k" + std::to_string(written % 20), value);
+    if (status.ok()) {
+      ++written;
+      continue;
+    }
+    ASSERT_TRUE(status.IsNoSpace()) << status.ToString();
+    ++refused;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(written, 1000) << "of 100 KiB each, to a disk of 40 MiB";
+  EXPECT_GT(refused, 0) << "the logs have filled it";
+  CloseAndCheck();
 }
 
 // How often `text` is in `log`.

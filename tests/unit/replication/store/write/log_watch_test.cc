@@ -54,6 +54,14 @@ TEST(LogWatch, AFlushFailsAtTheLogOrAtTheTable) {
   for (const char* file : {"/d/7.sst", "/d/7.blob", "/d/MANIFEST-5"}) {
     EXPECT_TRUE(after(Severe(Severity::kFatalError, file)).ok()) << file;
   }
+  // Of a path the directories say nothing.
+  for (const char* file : {"/1.log/7.sst", "/d.log/7.sst", "/7.logs/7.sst"}) {
+    EXPECT_TRUE(after(Severe(Severity::kHardError, file)).ok()) << file;
+  }
+  for (const char* file : {"/7.sst/8.log", "/MANIFEST/8.log: no space"}) {
+    EXPECT_FALSE(after(Severe(Severity::kHardError, file)).ok()) << file;
+  }
+  EXPECT_FALSE(after(Severe(Severity::kFatalError, "/7.sst/what?")).ok());
 }
 
 }  // namespace
