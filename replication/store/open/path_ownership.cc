@@ -41,14 +41,6 @@ std::string DatabaseAbove(Env* env, const std::string& path,
   return "";
 }
 
-// Its database is there, or is being made.
-bool IsAlive(Env* env, const PathOwner& owner) {
-  PathOwner own;
-  return IsDatabase(env, owner.database.path) ||
-         (ReadOwn(env, owner.database.path, &own).ok() &&
-          own.token == owner.token);
-}
-
 // By the file in it.
 Status FindNamedOwner(Env* env, const std::string& path,
                       const std::string& directory, FoundOwner* found) {
@@ -68,8 +60,9 @@ Status FindNamedOwner(Env* env, const std::string& path,
     found->ownership = Ownership::kOwn;
     return status;
   }
-  const bool is_alive = !was_copied && !is_here && IsAlive(env, owner);
-  if (is_alive || HoldsFiles(env, path)) {
+  // The database that the file names may be renamed, or not mounted, and will
+  // write there again. A copy of an empty directory is nobody's.
+  if (!was_copied || HoldsFiles(env, path)) {
     found->ownership = is_here ? Ownership::kNamedBefore : Ownership::kNamed;
     found->anothers = owner.database.path;
   }
@@ -126,6 +119,11 @@ Status ReadOwn(Env* env, const std::string& directory, PathOwner* own) {
   return status.IsNotFound() ? Status::OK() : status;
 }
 
+std::string ArchivedLog(const std::string& path) {
+  const std::filesystem::path real = WithoutLinks(path);
+  return real.filename() == kArchiveName ? real.parent_path().string() : "";
+}
+
 Status FindOwner(Env* env, const std::string& path,
                  const std::string& directory, FoundOwner* found) {
   *found = FoundOwner();
@@ -136,16 +134,15 @@ Status FindOwner(Env* env, const std::string& path,
   Status status = FindNamedOwner(env, path, directory, found);
   if (!status.ok() && !status.IsNotFound()) return status;
   if (found->ownership != Ownership::kNobodys) return Status::OK();
-  const std::filesystem::path real = WithoutLinks(path);
-  const bool is_archive = real.filename() == kArchiveName;
+  const std::string log = ArchivedLog(path);
   // Of a database that no opening of the library has seen.
   const std::string above = DatabaseAbove(env, path, directory);
   if (!above.empty()) {
-    const bool is_used = is_archive || HoldsFiles(env, path);
+    const bool is_used = !log.empty() || HoldsFiles(env, path);
     *found = {is_used ? Ownership::kWithin : Ownership::kNobodys, above};
   }
-  if (!above.empty() || !is_archive) return Status::OK();
-  status = FindNamedOwner(env, real.parent_path().string(), directory, found);
+  if (!above.empty() || log.empty()) return Status::OK();
+  status = FindNamedOwner(env, log, directory, found);
   if (!found->IsAnothers()) *found = FoundOwner();
   return status.IsNotFound() ? Status::OK() : status;
 }

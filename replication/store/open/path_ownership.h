@@ -50,11 +50,15 @@ struct FoundOwner {
 };
 
 // Of a path that is not `directory`, of the database that is there, or is to be
-// made there. A directory that holds nothing belongs to whom it says as long as
-// that one is there: what it writes there later would be taken for the other
-// one's.
+// made there. A directory that holds nothing belongs to whom it says, too, be
+// that one there or not: what it writes there later would be taken for the
+// other one's.
 rocksdb::Status FindOwner(rocksdb::Env* env, const std::string& path,
                           const std::string& directory, FoundOwner* found);
+
+// If `path` ends in `archive`, the directory above it, without links; else
+// empty.
+std::string ArchivedLog(const std::string& path);
 
 // Of the directory `archive` in `path`, which has the log: RocksDB moves logs
 // that it keeps there, and removes what is there in time.

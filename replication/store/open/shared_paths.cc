@@ -132,6 +132,44 @@ Status CheckLogIsNotForgotten(Env* env, const std::string& name,
              : status;
 }
 
+// Of a path that the options name. RocksDB's `archive` in a directory with a
+// log is of who has that log.
+Status FindOwnerOf(const DBOptions& options, const NamedPath& named,
+                   const std::string& directory, FoundOwner* found) {
+  const Status status = FindOwner(options.env, named.path, directory, found);
+  if (!status.ok() || found->ownership != Ownership::kNobodys) return status;
+  const std::string log = ArchivedLog(named.path);
+  if (!log.empty() && log != WithoutLinks(LogPath(options, directory)) &&
+      log != WithoutLinks(directory) && HoldsLogs(options.env, log)) {
+    *found = {Ownership::kWithin, log};
+  }
+  return status;
+}
+
+// Of a directory for tables that is nobody's.
+bool HoldsAnotherLog(const DBOptions& options, const std::string& directory,
+                     const std::string& path) {
+  return WithoutLinks(path) != WithoutLinks(LogPath(options, directory)) &&
+         HoldsLogs(options.env, path);
+}
+
+Status LogOfAnother(const std::string& directory, const NamedPath& named) {
+  return Status::InvalidArgument(
+      "rocksync: " + std::string(named.option) + " of " + directory + ", " +
+          named.path +
+          ", holds a log, which is elsewhere by DBOptions::wal_dir: it is "
+          "another database's",
+      "give each database its own; or, if no database uses that log, remove "
+      "it");
+}
+
+// A database that RocksDB opens by itself may have been given another directory
+// since the library wrote that this one is its own.
+bool IsLogKnown(const FoundOwner& found, Known known) {
+  return known == Known::kReplica ||
+         (found.ownership == Ownership::kOwn && known != Known::kPlain);
+}
+
 Status CheckArchive(const DBOptions& options, const std::string& directory) {
   if (directory.empty()) return Status::OK();
   const std::string log = LogPath(options, directory);
@@ -222,7 +260,7 @@ Status CheckPathsAreFree(const DBOptions& options,
   const bool is_new = !env->FileExists(directory + "/CURRENT").ok();
   for (const NamedPath& named : PathsElsewhere(options, families, directory)) {
     FoundOwner found;
-    const Status status = FindOwner(env, named.path, directory, &found);
+    const Status status = FindOwnerOf(options, named, directory, &found);
     if (!status.ok()) return status;
     // That database may begin to write there later.
     const bool lies_within =
@@ -259,11 +297,10 @@ Status CheckPathsAreOwn(const DBOptions& options,
     if (!status.ok()) return status;
   }
   for (const NamedPath& named : logs) {
-    Status status = FindOwner(env, named.path, directory, &found);
+    Status status = FindOwnerOf(options, named, directory, &found);
     if (status.ok() && found.IsAnothers()) {
       status = IsAnothers(directory, named, found);
-    } else if (status.ok() && found.ownership == Ownership::kNobodys &&
-               known != Known::kReplica) {
+    } else if (status.ok() && !IsLogKnown(found, known)) {
       status =
           CheckUnmarkedLog(env, name, directory, named, known == Known::kPlain);
     }
@@ -272,11 +309,14 @@ Status CheckPathsAreOwn(const DBOptions& options,
   std::vector<NamedPath> nobodys;
   for (const NamedPath& named :
        TablePathsElsewhere(options, families, directory)) {
-    const Status status = FindOwner(env, named.path, directory, &found);
+    const Status status = FindOwnerOf(options, named, directory, &found);
     if (!status.ok()) return status;
     if (found.IsAnothers()) return IsAnothers(directory, named, found);
-    if (found.ownership == Ownership::kNobodys &&
-        IsOutside(named.path, directory) && HoldsTables(env, named.path)) {
+    if (found.ownership != Ownership::kNobodys) continue;
+    if (HoldsAnotherLog(options, directory, named.path)) {
+      return LogOfAnother(directory, named);
+    }
+    if (IsOutside(named.path, directory) && HoldsTables(env, named.path)) {
       nobodys.push_back(named);
     }
   }
@@ -292,7 +332,7 @@ Status CheckLogIsNotAnothers(Env* env, const std::string& directory,
   options.wal_dir = wal_dir;
   for (const NamedPath& named : LogPathElsewhere(options, directory)) {
     FoundOwner found;
-    const Status status = FindOwner(env, named.path, directory, &found);
+    const Status status = FindOwnerOf(options, named, directory, &found);
     if (!status.ok() || !found.IsAnothers()) return status;
     return IsAnothers(directory, named, found);
   }
@@ -315,7 +355,7 @@ Status OwnPaths(const DBOptions& options,
   for (const NamedPath& named : paths) {
     replaces.push_back(env->FileExists(named.path + "/" + kOwnerFileName).ok());
     FoundOwner found;
-    const Status status = FindOwner(env, named.path, directory, &found);
+    const Status status = FindOwnerOf(options, named, directory, &found);
     if (!status.ok()) return status;
     if (found.IsAnothers()) return IsAnothers(directory, named, found);
   }

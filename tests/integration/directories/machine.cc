@@ -9,19 +9,6 @@ namespace fs = std::filesystem;
 
 using rocksdb::Status;
 
-namespace {
-
-bool HoldsFiles(const std::string& directory) {
-  std::error_code error;
-  for (const auto& file : fs::directory_iterator(directory, error)) {
-    const fs::path extension = file.path().extension();
-    if (extension == ".sst" || extension == ".log") return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 Machine::Machine(uint64_t seed, const fs::path& parent, bool apart)
     : apart_(apart), random_(seed), world_(parent) {
   fs::current_path(world_.root());
@@ -86,7 +73,7 @@ void Machine::Refused(const Status& status, const Files& before,
                       const Database* own) {
   ++result_.refused;
   Say("  refused: " + Short(status.ToString()));
-  ExamineAll(nullptr);
+  ExamineAll(own);  // its files change meanwhile
   const Files after = world_.Read();
   for (const std::string& path : World::Changed(before, after)) {
     const fs::path directory = fs::path(path).parent_path();
@@ -106,18 +93,10 @@ void Machine::Refused(const Status& status, const Files& before,
   }
 }
 
-void Machine::NoteEmpty(const Paths& paths) {
-  empty_.clear();
-  for (const std::string& path : paths.All()) {
-    if (!HoldsFiles(Resolved(path))) empty_.insert(Resolved(path));
-  }
-}
-
 void Machine::Open(Database* database, const Paths& paths, bool must_open,
                    bool short_archive) {
   const bool copy_as_new = database->copy && (must_open || !random_.OneIn(4));
   MakeAbove(paths);
-  NoteEmpty(paths);
   const Files before = world_.Read();
   const Paths spelled = Spelled(paths);
   const std::string home = Spelled(database->home);
@@ -174,12 +153,6 @@ bool Machine::CheckIsFree(const Database& database, const std::string& path) {
     std::vector<std::string> taken = each->Directories();
     taken.push_back(each->Log() + "/archive");
     if (std::find(taken.begin(), taken.end(), used) == taken.end()) continue;
-    // Nor, where it holds nothing yet, that one which was moved will go on
-    // there.
-    if (!each->settled && empty_.contains(used)) {
-      each->lost = true;
-      continue;
-    }
     if (each->copied && !IsWithin(used, each->home)) {
       each->lost = true;
       continue;

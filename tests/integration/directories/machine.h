@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -82,8 +81,6 @@ class Machine {
   // Opens with `paths`; what the library must answer is checked.
   void Open(Database* database, const Paths& paths, bool must_open,
             bool short_archive = false);
-  // Before they are given to a database.
-  void NoteEmpty(const Paths& paths);
   // No other database has the directory that `database` was given.
   bool CheckIsFree(const Database& database, const std::string& path);
   Database* CopyHome(const Database& from);
@@ -109,7 +106,6 @@ class Machine {
   Random random_;
   World world_;
   MachineResult result_;
-  std::set<std::string> empty_;  // held neither log nor tables
   int put_ = 0;
 };
 

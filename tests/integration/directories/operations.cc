@@ -116,7 +116,6 @@ void Machine::CreateFamily() {
     return Wrong("refused: " + database->name +
                  " was left alone: " + Short(opens.ToString()));
   }
-  NoteEmpty(drawn);
   const Files before = world_.Read();
   fs::create_directories(fs::path(path).parent_path());
   Say(database->name + " creates family " + name +
@@ -155,7 +154,6 @@ void Machine::Detach() {
   if (random_.OneIn(2)) paths = DrawPaths(database, database->home, paths);
   if (random_.OneIn(3)) paths.wal = database->home;  // as one says who knows
   if (IsExcepted(database, database->home, paths)) return;
-  NoteEmpty(paths);
   const Files before = world_.Read();
   Say(database->name + " is detached:" + Short(paths));
   const Status status = DetachPlain(Spelled(database->home), Spelled(paths));

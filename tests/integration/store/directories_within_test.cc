@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/integration/store/shared_paths_fixture.h"
+#include "tests/support/mentions.h"
 
 namespace rocksync {
 namespace {
@@ -49,6 +50,27 @@ TEST_F(SharedPathsTest, AnEmptyDirectoryWithinADatabaseIsItsOwn) {
   options_.db_paths = {{Dir("db/tables"), 1 << 30}};
   ASSERT_ROCKS_OK(Open());
   ExpectRefused("other", "db/tables");
+}
+
+// It was there before, of a database that is elsewhere.
+TEST_F(SharedPathsTest, TablesDoNotGoToThePlaceOfAnotherLog) {
+  rocksdb::Options plain;
+  plain.create_if_missing = true;
+  plain.wal_dir = Dir("db/log");
+  fs::create_directory(Dir());
+  std::unique_ptr<rocksdb::DB> other;
+  ASSERT_ROCKS_OK(OpenPlain(plain, Dir("other"), &other));
+  ASSERT_ROCKS_OK(other->Put({}, "key", "value"));
+  other.reset();
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->Close());
+  options_.db_paths = {{Dir("db/log"), 1 << 30}};
+  EXPECT_TRUE(Mentions(Open(), "holds a log"));
+  options_.db_paths.clear();
+  fs::rename(Dir("db/log"), Dir("log"));
+  options_.wal_dir = Dir("log");
+  ASSERT_ROCKS_OK(Open("other"));
+  EXPECT_EQ(Get("key"), "value");
 }
 
 TEST_F(SharedPathsTest, ADatabaseWithItsLogWithinMayMove) {

@@ -45,6 +45,44 @@ TEST_F(SharedPathsTest, ALogThatWasCarriedElsewhereIsItsDatabases) {
   EXPECT_EQ(Get("key"), "value");
 }
 
+// What the library wrote of a directory may be older than what RocksDB did.
+TEST_F(SharedPathsTest, ADetachedDatabaseMayHaveItsLogElsewhereSince) {
+  options_.wal_dir = Dir("before");
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  ASSERT_ROCKS_OK(ReplicatedDB::Detach(options_, Dir()));
+  fs::copy(Dir("before"), Dir("later"), fs::copy_options::recursive);
+  rocksdb::Options plain;
+  plain.wal_dir = Dir("later");
+  std::unique_ptr<rocksdb::DB> db;
+  ASSERT_ROCKS_OK(OpenPlain(plain, Dir(), &db));
+  ASSERT_ROCKS_OK(db->Put({}, "later", "value"));
+  db.reset();
+  ExpectRefused("db", "before");
+  options_.wal_dir = Dir("later");
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("later"), "value");
+}
+
+// RocksDB will move logs there.
+TEST_F(SharedPathsTest, TheArchiveOfAPlainLogIsItsDatabases) {
+  rocksdb::Options plain;
+  plain.create_if_missing = true;
+  plain.wal_dir = Dir("log");
+  std::unique_ptr<rocksdb::DB> db;
+  ASSERT_ROCKS_OK(OpenPlain(plain, Dir("plain"), &db));
+  ASSERT_ROCKS_OK(db->Put({}, "key", "value"));
+  db.reset();
+  options_.db_paths = {{Dir("log/archive"), 1 << 30}};
+  ExpectRefused("db", "log/archive");
+  // Unless that one wants it so.
+  options_.wal_dir = Dir("log");
+  ASSERT_ROCKS_OK(Open("plain"));
+  EXPECT_EQ(Get("key"), "value");
+}
+
 TEST_F(SharedPathsTest, ACheckpointsLogIsNotPassedOver) {
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Put("key", "value"));

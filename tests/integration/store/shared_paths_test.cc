@@ -241,13 +241,15 @@ TEST_F(SharedPathsTest, AnEmptyDirectoryBelongsToItsOwner) {
   options_.wal_dir.clear();
   ExpectRefused("tables", "db");
   options_.wal_dir = Dir("tables");
-  // Once the owner is gone, it is free.
+  // Nor while the owner is away: renamed, or not mounted.
   ASSERT_ROCKS_OK(db_->Close());
   db_.reset();
-  fs::remove_all(Dir());
+  fs::rename(Dir(), Dir("away"));
   for (const auto& file : fs::directory_iterator(Dir("tables"))) {
     if (file.path().extension() == ".sst") fs::remove(file);
   }
+  ExpectRefused("new", "tables");
+  fs::remove(Dir("tables/ROCKSYNC.owner"));
   ASSERT_ROCKS_OK(Open("new"));
 }
 
