@@ -204,8 +204,9 @@ std::optional<milliseconds> TimeOf(const httplib::Request& request) {
   const std::string text =
       request.get_header_value("X-Prometheus-Scrape-Timeout-Seconds");
   const double seconds = std::strtod(text.c_str(), nullptr);
-  const double ms = seconds * 1000 - std::min(500.0, seconds * 100);
-  if (!(ms >= 1)) return std::nullopt;
+  if (!(seconds > 0)) return std::nullopt;
+  const double ms =
+      std::max(1.0, seconds * 1000 - std::min(500.0, seconds * 100));
   return milliseconds(static_cast<int64_t>(
       std::min(ms, static_cast<double>(kLongestScrape.count()))));
 }

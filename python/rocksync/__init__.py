@@ -144,11 +144,13 @@ _STAGES = ("asking", "copying", "opening", "proving", "carrying over")
 def _copying(source, transport, progress):
     """The options of a clone or resync. What `progress` raises is raised in the
     end, since it cannot pass through C."""
-    failed = []
+    failed, lost = [], []
     _callable("progress", progress)
 
     def tell(_, stage, done, size):
         try:
+            if lost:
+                return False
             return progress is None or progress(_STAGES[stage], done, size) is not False
         except BaseException as error:
             failed.append(error)
@@ -159,7 +161,7 @@ def _copying(source, transport, progress):
         given = library.rocksync_clone_options_create(opened, _text(source, "source"))
         try:
             library.rocksync_clone_options_set_progress(given, None, callback)
-            with interrupts():
+            with interrupts(lost):
                 yield given
         except Error:
             if failed:

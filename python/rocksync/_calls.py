@@ -196,14 +196,14 @@ class _Closing:
 
 
 @contextlib.contextmanager
-def interrupts():
+def interrupts(lost=None):
     """Around a call of the library that calls back on this thread: what a
     signal's handler raises as the callback begins cannot pass through C, and
-    is raised at the end."""
+    is raised at the end. Until then it is in the list `lost`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    lost = []
+    lost = [] if lost is None else lost
     before = sys.unraisablehook
 
     def hook(unraisable):

@@ -7,11 +7,13 @@ import os
 import pickle
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 
 import rocksync
@@ -25,6 +27,15 @@ def wait_for_changes(feed, said):
         said.append(feed.next(timeout=100000))
     except rocksync.Error as error:
         said.append(str(error))
+
+
+def signalled():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def lost_interrupt():
+    """As one that comes between C and the first line of a callback."""
+    sys.unraisablehook(types.SimpleNamespace(exc_value=KeyboardInterrupt()))
 
 
 class DatabaseTest(unittest.TestCase):
@@ -244,6 +255,21 @@ class DatabaseTest(unittest.TestCase):
             with self.open("b", create=False) as b:
                 self.assertEqual(dict(b), dict(a))
                 self.assertNotEqual(b.replica_id, a.replica_id)
+
+    def test_a_signal_ends_a_clone_of_a_silent_peer(self):
+        for interrupt in signalled, lost_interrupt:
+            with self.subTest(interrupt=interrupt.__name__), socket.create_server(("127.0.0.1", 0)) as silent:
+                asked = []
+
+                def progress(stage, *_):
+                    asked.append(stage)
+                    if len(asked) == 3:
+                        interrupt()
+
+                with self.assertRaises(KeyboardInterrupt):
+                    rocksync.clone(self.path("b"), source="127.0.0.1:%d" % silent.getsockname()[1], cluster="test",
+                                   secret=SECRET, certificates=self.path("trial"), progress=progress)
+                self.assertLess(len(asked), 50, "the peer's silence has ended it")
 
     def test_arguments_of_another_kind(self):
         trial = self.path("trial")

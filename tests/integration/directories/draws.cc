@@ -20,6 +20,17 @@ bool HoldsLog(const std::string& directory) {
   return false;
 }
 
+bool SharesTables(const Paths& paths, const Database& with) {
+  const std::vector<std::string> theirs = with.Directories();
+  const auto has = [&](const std::string& path) {
+    return !path.empty() && std::find(theirs.begin(), theirs.end(),
+                                      Resolved(path)) != theirs.end();
+  };
+  return has(paths.tables) ||
+         std::any_of(paths.families.begin(), paths.families.end(),
+                     [&](const auto& family) { return has(family.second); });
+}
+
 }  // namespace
 
 Database* Machine::Pick(bool hidden) {
@@ -108,7 +119,7 @@ Paths Machine::Spelled(Paths paths) {
 // Nor is it drawn that a plain database, or a copy that was not opened yet, is
 // opened with another wal_dir, and no log there: nothing tells where its log
 // is. Nor that a copy of a plain one, which nobody opened yet, gets what its
-// original has: its MANIFEST is that one's.
+// original has: its MANIFEST is that one's. Nor the reverse.
 bool Machine::IsExcepted(const Database* of, const std::string& home,
                          const Paths& paths) const {
   if (apart_ && IsWithinAnothers(of, paths)) return true;
@@ -124,8 +135,11 @@ bool Machine::IsExcepted(const Database* of, const std::string& home,
   }
   return std::any_of(world_.databases().begin(), world_.databases().end(),
                      [&](const auto& each) {
-                       return each.get() != of && !each->replica &&
-                              wal == each->Log();
+                       if (each.get() == of || each->replica) return false;
+                       return wal == each->Log() ||
+                              (of != nullptr && !of->replica &&
+                               of->first == each->first &&
+                               SharesTables(paths, *each));
                      });
 }
 

@@ -96,6 +96,7 @@ Database* World::Add(const std::string& home) {
   databases_.push_back(std::make_unique<Database>());
   Database* const added = databases_.back().get();
   added->name = "#" + std::to_string(++named_);
+  added->first = added->name;
   added->home = home;
   added->paths.families = {{"default", ""}, {"f", ""}};
   return added;

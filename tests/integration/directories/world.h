@@ -19,7 +19,8 @@ namespace rocksync::directories {
 struct Database {
   std::string name;  // in the history
   std::string home;
-  Paths paths;  // its true options
+  std::string first;  // the one that it is a copy of, or of a copy; else itself
+  Paths paths;        // its true options
   Pairs pairs;
   bool replica = false;  // has been opened by the library
   bool copy = false;     // of a replica: a new one at its next opening

@@ -144,6 +144,9 @@ class ExporterTest(unittest.TestCase):
         self.assertTrue(patient.is_alive())
         self.assertIn(f'rocksync_up{{target="{target}"}} 1', lines)
         patient.join()
+        # Nor is the shortest time none.
+        lines = get(url, {"X-Prometheus-Scrape-Timeout-Seconds": "0.001"})[1].decode().splitlines()
+        self.assertIn(f'rocksync_up{{target="{silent}"}} 0', lines)
         for nonsense in ("", "-1", "nan", "0", "x", "1e300"):
             exporter, url = self.start_exporter("nonsense", target)
             self.assertIn(b"} 1", get(url, {"X-Prometheus-Scrape-Timeout-Seconds": nonsense})[1])
