@@ -101,24 +101,26 @@ Status CheckHasIndex(const std::string& directory, const char* if_plain) {
 Status OfflineDB::Open(const std::string& directory,
                        const std::vector<std::string>& wal_dirs,
                        std::unique_ptr<OfflineDB>* db, DamagedLog damaged_log) {
-  db->reset(new OfflineDB);
-  Status status = (*db)->Lock(directory);
-  if (status.ok()) {
-    status = (*db)->OpenLocked(directory, WalDirOf(wal_dirs, directory),
-                               damaged_log);
-  }
-  if (!status.ok()) db->reset();
-  return status;
+  return LockAndOpen(directory, db, [&](OfflineDB* locked) {
+    return locked->OpenLocked(directory, WalDirOf(wal_dirs, directory),
+                              damaged_log);
+  });
 }
 
 Status OfflineDB::OpenIndex(const std::string& directory,
                             const std::vector<std::string>& wal_dirs,
                             std::unique_ptr<OfflineDB>* db) {
+  return LockAndOpen(directory, db, [&](OfflineDB* locked) {
+    return locked->OpenIndexLocked(directory, WalDirOf(wal_dirs, directory));
+  });
+}
+
+Status OfflineDB::LockAndOpen(
+    const std::string& directory, std::unique_ptr<OfflineDB>* db,
+    absl::FunctionRef<Status(OfflineDB* locked)> open) {
   db->reset(new OfflineDB);
   Status status = (*db)->Lock(directory);
-  if (status.ok()) {
-    status = (*db)->OpenIndexLocked(directory, WalDirOf(wal_dirs, directory));
-  }
+  if (status.ok()) status = open(db->get());
   if (!status.ok()) db->reset();
   return status;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "replication/store/offline/directory_access.h"
 #include "replication/store/offline/own_options.h"
 #include "rocksdb/comparator.h"
@@ -69,6 +70,10 @@ class OfflineDB {
 
  private:
   OfflineDB() = default;
+  // `*db` is null if either fails.
+  static rocksdb::Status LockAndOpen(
+      const std::string& directory, std::unique_ptr<OfflineDB>* db,
+      absl::FunctionRef<rocksdb::Status(OfflineDB* locked)> open);
   rocksdb::Status Lock(const std::string& directory);
   rocksdb::Status OpenLocked(const std::string& directory,
                              const std::string& wal_dir,

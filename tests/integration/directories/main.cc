@@ -41,6 +41,10 @@ int Main(int argc, char** argv) {
     sum.accepted += result.accepted;
     sum.refused += result.refused;
     const bool wrong = !result.violation.empty();
+    if ((each - seed) % 50 == 49) {
+      std::fprintf(stderr, "%" PRIu64 " of %" PRIu64 " seeds\n",
+                   each - seed + 1, seeds);
+    }
     if (wrong || verbose) {
       std::printf("seed %" PRIu64 ":\n", each);
       for (const std::string& line : result.history) {
