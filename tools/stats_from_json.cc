@@ -141,6 +141,7 @@ rocksdb::Status StatsFromJson(const std::string& text,
   const Fields fields(json);
   ReplicationStats stats;
   stats.replica_id = fields.Id("replica_id");
+  stats.cluster_name = fields.Text("cluster");
   stats.elements = fields.Number("elements");
   stats.paused = fields.Flag("paused");
   stats.certificate_expires_ms = fields.Number("certificate_expires_ms");

@@ -102,6 +102,7 @@ void AddGcState(const TombstoneGcStats& stats, Lines* lines) {
 
 void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->AddId("replica_id", stats.replica_id);
+  lines->Add("cluster", stats.cluster_name);
   lines->Add("software_rocksync", stats.software.rocksync);
   lines->Add("software_rocksdb", stats.software.rocksdb);
   lines->Add("software_protocol", stats.software.protocol);

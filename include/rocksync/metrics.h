@@ -19,14 +19,15 @@ inline constexpr char kPrometheusContentType[] =
 
 // Prometheus' text format, version 0.0.4. Every name begins with "rocksync_";
 // units are seconds and bytes; counters end in "_total" and start at 0 when the
-// replicator or the database is opened. Each sample has the label `replica`,
-// 16 hex digits. What concerns a peer has the label `peer`: its address in the
-// options, written as in StatsJson, or its replica id if it has none there, as
-// the port that it comes from changes. So the label is the same after a
-// restart; rocksync_peer_info has the id that belongs to it. docs/monitoring.md
-// lists all metrics.
+// replicator or the database is opened. Each sample has the labels `replica`,
+// 16 hex digits, and `cluster_name`. What concerns a peer has the label `peer`:
+// its address in the options, written as in StatsJson, or its replica id if it
+// has none there, as the port that it comes from changes. So the label is the
+// same after a restart; rocksync_peer_info has the id that belongs to it.
+// docs/monitoring.md lists all metrics.
 //
-// Takes several replicas, as a page must not name a metric twice. A replica
+// Takes several replicas, as a page must not name a metric twice: those of a
+// SharedListener, for example, which have one id in several clusters. A replica
 // that is in the list twice is told once, as the first of the two.
 std::string PrometheusText(const std::vector<ReplicationStats>& replicas);
 

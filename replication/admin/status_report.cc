@@ -63,6 +63,7 @@ ReplicationStats StatsOf(const ReplicatorContext& replica,
   stats.index = {index.done, index.activity,
                  static_cast<uint64_t>(index.percent), index.pairs_read,
                  index.status.ok() ? "" : index.status.ToString()};
+  stats.cluster_name = replica.db->replication_options().cluster_name;
   stats.software = RunningSoftware();
   stats.paused = replica.slots.paused();
   const CertificateState certificate = replica.transport->certificate();
@@ -96,8 +97,7 @@ JsonObject DatabaseReport(const ReplicatorContext& replica,
   }
 
   JsonObject json;
-  json.Add("cluster", replica.db->replication_options().cluster_name)
-      .Add("incarnation", replica.identity.incarnation)
+  json.Add("incarnation", replica.identity.incarnation)
       .Add("families", families)
       .Add("families_not_there", missing)
       .Add("wall_clock_ms", replica.db->GetEnv()->NowMicros() / 1000)

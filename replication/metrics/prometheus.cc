@@ -339,12 +339,17 @@ const Row<Member> kOfMember[] = {
      [](const Member& m) { return std::to_string(m.holds_up); }},
 };
 
-std::string ReplicaLabel(const ReplicationStats& stats) {
-  return PrometheusLabel("replica", ReplicaIdHex(stats.replica_id));
+// An older replica does not tell its cluster's name.
+std::string ReplicaLabels(const ReplicationStats& stats) {
+  const std::string id =
+      PrometheusLabel("replica", ReplicaIdHex(stats.replica_id));
+  return stats.cluster_name.empty()
+             ? id
+             : id + "," + PrometheusLabel("cluster_name", stats.cluster_name);
 }
 
 std::string PeerLabels(const ReplicationStats& stats, const Peer& peer) {
-  return ReplicaLabel(stats) + "," + PrometheusLabel("peer", peer.name);
+  return ReplicaLabels(stats) + "," + PrometheusLabel("peer", peer.name);
 }
 
 void AddPeerIds(const std::vector<const ReplicationStats*>& replicas,
@@ -374,7 +379,7 @@ void AddBuilds(const std::vector<const ReplicationStats*>& replicas,
       continue;
     }
     metric.Sample(
-        ReplicaLabel(*stats) + "," +
+        ReplicaLabels(*stats) + "," +
             PrometheusLabel("version", software.rocksync) + "," +
             PrometheusLabel("rocksdb_version", software.rocksdb) + "," +
             PrometheusLabel("protocol", std::to_string(software.protocol)),
@@ -390,7 +395,7 @@ void AddBytes(const std::vector<const ReplicationStats*>& replicas,
   for (const ReplicationStats* stats : replicas) {
     const uint64_t named = stats->bytes_filters + stats->bytes_offers +
                            stats->bytes_keys + stats->bytes_values;
-    const std::string label = ReplicaLabel(*stats) + ",kind=";
+    const std::string label = ReplicaLabels(*stats) + ",kind=";
     metric.Sample(label + "\"filters\"", std::to_string(stats->bytes_filters));
     metric.Sample(label + "\"offers\"", std::to_string(stats->bytes_offers));
     metric.Sample(label + "\"keys\"", std::to_string(stats->bytes_keys));
@@ -428,15 +433,16 @@ std::string PrometheusLabel(std::string_view name, std::string_view value) {
 
 std::string PrometheusText(const std::vector<ReplicationStats>& replicas) {
   std::vector<const ReplicationStats*> told;
-  std::set<uint64_t> ids;
+  // The databases of one port have one id, and each its cluster.
+  std::set<std::string> labels;
   for (const ReplicationStats& stats : replicas) {
-    if (ids.insert(stats.replica_id).second) told.push_back(&stats);
+    if (labels.insert(ReplicaLabels(stats)).second) told.push_back(&stats);
   }
   std::string page;
   for (const auto& row : kOfReplica) {
     Metric metric(row.name, row.type, row.help, &page);
     for (const ReplicationStats* stats : told) {
-      metric.Sample(ReplicaLabel(*stats), row.value(*stats));
+      metric.Sample(ReplicaLabels(*stats), row.value(*stats));
     }
   }
   AddBytes(told, &page);
@@ -455,7 +461,7 @@ std::string PrometheusText(const std::vector<ReplicationStats>& replicas) {
     for (const ReplicationStats* stats : told) {
       for (const MemberStats& member : stats->gc.members) {
         metric.Sample(
-            ReplicaLabel(*stats) + "," +
+            ReplicaLabels(*stats) + "," +
                 PrometheusLabel("member", ReplicaIdHex(member.replica_id)),
             row.value({member, member.replica_id != 0 &&
                                    member.replica_id == stats->gc.held_up_by}));

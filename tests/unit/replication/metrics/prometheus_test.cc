@@ -25,7 +25,8 @@ TEST(PrometheusTextTest, TellsEveryFigureOnceInUnitsOfTheFormat) {
   const std::string text = PrometheusText({Stats()});
   auto metrics = Parse(text);
   EXPECT_GT(metrics.size(), 30U);
-  const std::string replica = "replica=\"00000000000000a1\"";
+  const std::string replica =
+      "replica=\"00000000000000a1\",cluster_name=\"of \\\"us\\\"\"";
   EXPECT_EQ(metrics["rocksync_elements"][0].labels, replica);
   EXPECT_EQ(metrics["rocksync_elements"][0].value, "101");
   EXPECT_EQ(metrics["rocksync_scrub_last_finished_timestamp_seconds"][0].value,
@@ -149,11 +150,24 @@ TEST(PrometheusTextTest, WhatIsNotKnownIsZeroAndAPeerNotMetHasItsAddress) {
   EXPECT_TRUE(metrics["rocksync_member_holds_up_tombstones"].empty());
 }
 
+// As the databases of one SharedListener have.
+TEST(PrometheusTextTest, OneIdInTwoClustersIsTwoReplicas) {
+  ReplicationStats orders = Stats();
+  orders.cluster_name = "orders";
+  ReplicationStats carts = Stats();
+  carts.cluster_name = "carts";
+  auto metrics = Parse(PrometheusText({orders, carts, orders}));
+  EXPECT_EQ(metrics["rocksync_elements"].size(), 2U);
+  EXPECT_THAT(metrics["rocksync_elements"][1].labels,
+              HasSubstr(",cluster_name=\"carts\""));
+}
+
 TEST(PrometheusTextTest, TheVersionsAreLabels) {
   auto metrics = Parse(PrometheusText({Stats()}));
   ASSERT_EQ(metrics["rocksync_build_info"].size(), 1U);
   EXPECT_EQ(metrics["rocksync_build_info"][0].labels,
-            "replica=\"00000000000000a1\",version=\"0.9.1\","
+            "replica=\"00000000000000a1\",cluster_name=\"of \\\"us\\\"\","
+            "version=\"0.9.1\","
             "rocksdb_version=\"9.8.7\",protocol=\"117\"");
   EXPECT_EQ(metrics["rocksync_build_info"][0].value, "1");
 }

@@ -17,6 +17,7 @@ inline ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.sessions = 102;
   stats.sessions_failed = 103;
   stats.pairs_sent = 104;
+  stats.cluster_name = "of \"us\"";
   stats.pairs_received = 105;
   stats.pairs_applied = 106;
   stats.pairs_superseded = 107;
