@@ -24,6 +24,16 @@ std::vector<std::string> DirectoriesOf(const rocksdb::DBOptions& options,
 
 namespace {
 
+bool WritesStall(rocksdb::DB* db, const rocksdb::DBOptions& options) {
+  uint64_t stopped = 0;
+  uint64_t rate = 0;  // of writes that are slowed down
+  db->GetIntProperty(rocksdb::DB::Properties::kIsWriteStopped, &stopped);
+  db->GetIntProperty(rocksdb::DB::Properties::kActualDelayedWriteRate, &rate);
+  return stopped != 0 || rate != 0 ||
+         (options.write_buffer_manager != nullptr &&
+          options.write_buffer_manager->ShouldStall());
+}
+
 uint64_t SaturatedSum(uint64_t a, uint64_t b) {
   return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
@@ -63,15 +73,14 @@ Status CheckRoom(rocksdb::Env* env, const std::vector<std::string>& directories,
                                remedy);
 }
 
-Status FreeSpace::Look(uint64_t wall_ms, uint64_t bytes, bool deletes,
-                       bool* begins) {
+Status FreeSpace::Look(uint64_t wall_ms, uint64_t bytes, bool deletes) {
   uint64_t memtables = 0;
   db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables,
                                 &memtables);
   const uint64_t taken = memtables + bytes;
   Status status = CheckRoom(db_->GetEnv(), directories_,
                             SaturatedSum(reserve_, taken), kWritesGoOn);
-  *begins = Note(memtables, bytes, status);
+  Note(memtables, bytes, status);
   if (status.ok()) {
     unseen_bytes_.store(0, std::memory_order_relaxed);
     look_at_ms_.store(wall_ms + 1000, std::memory_order_relaxed);
@@ -83,47 +92,54 @@ Status FreeSpace::Look(uint64_t wall_ms, uint64_t bytes, bool deletes,
                  : status;
 }
 
-bool FreeSpace::Note(uint64_t memtables, uint64_t bytes, const Status& status) {
+void FreeSpace::Note(uint64_t memtables, uint64_t bytes, const Status& status) {
   const std::lock_guard lock(mutex_);
   if (!status.ok()) {
     refused_bytes_ = refuses_ ? std::min(refused_bytes_, bytes) : bytes;
-    if (std::exchange(refuses_, true)) return false;
-    rocksdb::Warn(db_->GetDBOptions().info_log,
-                  "rocksync: writes are refused from now on: %s",
-                  status.ToString().c_str());
-    return true;
+    if (!std::exchange(refuses_, true)) {
+      flush_at_ms_ = 0;
+      rocksdb::Warn(db_->GetDBOptions().info_log,
+                    "rocksync: writes are refused from now on: %s",
+                    status.ToString().c_str());
+    }
+    return;
   }
   // That a smaller one finds room ends nothing.
   if (!refuses_ ||
       !CheckRoom(db_->GetEnv(), directories_,
                  SaturatedSum(reserve_, memtables + refused_bytes_), "")
            .ok()) {
-    return false;
+    return;
   }
   refuses_ = false;
   rocksdb::Warn(db_->GetDBOptions().info_log,
                 "rocksync: there is room on the disk again, writes go on");
-  return false;
 }
 
 // The reserve is beside what memtables take, so a flush has room. It is not
-// waited for: the caller holds locks. With atomic_flush no memtable is behind
-// the others.
-void FreeSpace::LetLogsGo() {
-  if (db_->GetDBOptions().atomic_flush) return;
-  rocksdb::FlushOptions options;
-  options.wait = false;
-  options.allow_write_stall = true;
-  db_->Flush(options, index_).PermitUncheckedError();
+// waited for: the caller holds locks. To begin one waits for the write before
+// it, so it is not begun while writes stall; nor by who asks for statistics,
+// as somebody may hold the log (LockWAL).
+void FreeSpace::LetLogsGo(uint64_t wall_ms) {
+  uint64_t at = flush_at_ms_;
+  const rocksdb::DBOptions options = db_->GetDBOptions();
+  // With atomic_flush no memtable is behind the others.
+  if (wall_ms < at || options.atomic_flush || WritesStall(db_, options) ||
+      !flush_at_ms_.compare_exchange_strong(at, wall_ms + kFlushEveryMs)) {
+    return;
+  }
+  rocksdb::FlushOptions flush;
+  flush.wait = false;
+  flush.allow_write_stall = true;
+  for (rocksdb::ColumnFamilyHandle* family : handles_()) {
+    // The flush before it may have made writes stall for a moment.
+    if (db_->Flush(flush, family).IsTryAgain()) flush_at_ms_ = 0;
+  }
 }
 
 DiskSpaceStats FreeSpace::Now(uint64_t wall_ms) {
   if (reserve_ != 0) {
-    // A flush would wait for who holds the log (LockWAL), and statistics do
-    // not: the next write flushes.
-    bool begins = false;
-    Look(wall_ms, 0, /*deletes=*/false, &begins).PermitUncheckedError();
-    if (begins) flush_due_ = true;
+    Look(wall_ms, 0, /*deletes=*/false).PermitUncheckedError();
   }
   const Room room = LeastRoom(db_->GetEnv(), directories_);
   DiskSpaceStats stats;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -31,16 +32,18 @@ rocksdb::Status CheckRoom(rocksdb::Env* env,
 // that is written, or second that writes go on, and at each write once there is
 // too little. Thread-safe.
 //
-// Files of the log stay until all that is in them is in tables. The index's
-// memtable fills more slowly than the application's, so that old files may be
-// there for its sake alone: when writes begin to be refused, it is flushed.
+// Files of the log stay until all that is in them is in tables, so that old
+// ones may be there for the sake of one memtable alone that fills slowly, such
+// as the index's: while writes are refused, all are flushed.
 class FreeSpace {
  public:
-  // `reserve` 0: never refuses.
-  FreeSpace(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
+  using Handles = std::function<std::vector<rocksdb::ColumnFamilyHandle*>()>;
+
+  // `reserve` 0: never refuses. `handles`: of all families.
+  FreeSpace(rocksdb::DB* db, Handles handles,
             std::vector<std::string> directories, uint64_t reserve)
       : db_(db),
-        index_(index),
+        handles_(std::move(handles)),
         directories_(std::move(directories)),
         reserve_(reserve) {}
 
@@ -54,9 +57,8 @@ class FreeSpace {
         wall_ms < look_at_ms_.load(std::memory_order_relaxed)) {
       return rocksdb::Status::OK();
     }
-    bool begins = false;
-    rocksdb::Status status = Look(wall_ms, bytes, deletes, &begins);
-    if (begins || flush_due_.exchange(false)) LetLogsGo();
+    rocksdb::Status status = Look(wall_ms, bytes, deletes);
+    if (!status.ok()) LetLogsGo(wall_ms);
     return status;
   }
 
@@ -65,21 +67,20 @@ class FreeSpace {
 
  private:
   static constexpr uint64_t kLookEveryBytes = uint64_t{256} << 10;
+  static constexpr uint64_t kFlushEveryMs = 10'000;
 
-  // `*begins`: writes are refused from now on.
-  rocksdb::Status Look(uint64_t wall_ms, uint64_t bytes, bool deletes,
-                       bool* begins);
-  // With so much in memtables. True: writes are refused from now on.
-  bool Note(uint64_t memtables, uint64_t bytes, const rocksdb::Status& status);
-  void LetLogsGo();
+  rocksdb::Status Look(uint64_t wall_ms, uint64_t bytes, bool deletes);
+  // With so much in memtables.
+  void Note(uint64_t memtables, uint64_t bytes, const rocksdb::Status& status);
+  void LetLogsGo(uint64_t wall_ms);
 
   rocksdb::DB* const db_;
-  rocksdb::ColumnFamilyHandle* const index_;
+  const Handles handles_;
   const std::vector<std::string> directories_;
   const uint64_t reserve_;
   std::atomic<uint64_t> unseen_bytes_{0};
   std::atomic<uint64_t> look_at_ms_{0};
-  std::atomic<bool> flush_due_{false};
+  std::atomic<uint64_t> flush_at_ms_{0};  // at the earliest
   std::mutex mutex_;
   // Of the two states the log has a line each time one begins.
   bool refuses_ = false;

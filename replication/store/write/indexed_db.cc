@@ -26,8 +26,17 @@ IndexedDB::IndexedDB(const ReplicatedDBOptions& options, Parts parts,
       clock_(parts.lease),
       lease_(&counted_, parts.index, parts.lease, &clock_),
       digests_(&reader_, &locks_, std::move(check_indexed)),
-      space_(&counted_, parts.index, std::move(parts.directories),
-             options.min_free_bytes) {}
+      space_(
+          &counted_, [this] { return AllHandles(); },
+          std::move(parts.directories), options.min_free_bytes) {}
+
+std::vector<rocksdb::ColumnFamilyHandle*> IndexedDB::AllHandles() const {
+  std::vector<rocksdb::ColumnFamilyHandle*> all{reader_.index()};
+  for (const auto* list : {&table().families(), &table().others()}) {
+    for (const Family& family : *list) all.push_back(family.handle());
+  }
+  return all;
+}
 
 ReplicaIdentity IndexedDB::identity() const {
   return {identity_.replica_id, identity_.incarnation};

@@ -121,6 +121,9 @@ class IndexedDB {
   void SetClosed() { closed_ = true; }
 
  private:
+  // Of all families, the index's too.
+  std::vector<rocksdb::ColumnFamilyHandle*> AllHandles() const;
+
   const ReplicatedDBOptions options_;
   const std::unique_ptr<const ElementHasher> hasher_;
   const std::shared_ptr<const BucketMemtableFactory> memtable_;

@@ -123,13 +123,16 @@ class SmallDisk final : public rocksdb::EnvWrapper {
 };
 
 // Nobody else could: there is nothing on the disk but the database.
-TEST_F(FreeSpaceTest, LogsThatOnlyTheIndexKeepsMakeRoom) {
+TEST_F(FreeSpaceTest, LogsThatAreKeptForOneFamilyMakeRoom) {
   SmallDisk disk(rocksdb::Env::Default(), 40 << 20);
   options_.env = &disk;
   options_.write_buffer_size = 1 << 20;
   options_.compression = rocksdb::kNoCompression;
   replication_.min_free_bytes = 2 << 20;
+  replication_.families = {"default"};
   ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyHandle* seldom = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily(options_, "seldom", &seldom));
   const std::string value(100 << 10, 'v');
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::minutes(2);
@@ -139,7 +142,9 @@ TEST_F(FreeSpaceTest, LogsThatOnlyTheIndexKeepsMakeRoom) {
     const rocksdb::Status status =
         Put("k" + std::to_string(written % 20), value);
     if (status.ok()) {
-      ++written;
+      if (written++ % 100 == 0) {
+        ASSERT_ROCKS_OK(db_->Put({}, seldom, "key", "value"));
+      }
       continue;
     }
     ASSERT_TRUE(status.IsNoSpace()) << status.ToString();
@@ -148,6 +153,7 @@ TEST_F(FreeSpaceTest, LogsThatOnlyTheIndexKeepsMakeRoom) {
   }
   EXPECT_EQ(written, 1000) << "of 100 KiB each, to a disk of 40 MiB";
   EXPECT_GT(refused, 0) << "the logs have filled it";
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(seldom));
   CloseAndCheck();
 }
 

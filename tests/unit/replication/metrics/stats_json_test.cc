@@ -96,9 +96,9 @@ void ExpectSame(const PeerStats& peer, const PeerStats& was) {
 void ExpectSame(const ReplicationStats& stats, const ReplicationStats& was) {
   const auto fields = [](const ReplicationStats& s) {
     const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t, u, v,
-                 w, x, software, stream, index, disk, scrub, gc, peers] = s;
+                 w, x, y, software, stream, index, disk, scrub, gc, peers] = s;
     return std::make_tuple(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r,
-                           t, u, v, w, x, peers.size());
+                           t, u, v, w, x, y, peers.size());
   };
   EXPECT_EQ(fields(stats), fields(was));
   ExpectSame(stats.software, was.software);
