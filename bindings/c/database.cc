@@ -258,13 +258,21 @@ uint64_t rocksync_delete_range_in_chunks(rocksync_t* db,
 }
 
 void rocksync_detach(const rocksdb_options_t* options, const char* name,
+                     int families, const char* const* family_names,
+                     const rocksdb_options_t* const* family_options,
                      char** errptr) {
   Status status;
   if (options == nullptr) status = rocksync::NullArgument("options");
   if (name == nullptr) status = rocksync::NullArgument("name");
   if (status.ok()) status = rocksync::CheckRocksDBObjects();
+  std::vector<rocksdb::ColumnFamilyDescriptor> named;
   if (status.ok()) {
-    status = rocksync::ReplicatedDB::Detach(rocksync::Unwrap(options), name);
+    status =
+        rocksync::ToFamilies(families, family_names, family_options, &named);
+  }
+  if (status.ok()) {
+    status =
+        rocksync::ReplicatedDB::Detach(rocksync::Unwrap(options), name, named);
   }
   rocksync::SaveError(errptr, status);
 }

@@ -302,8 +302,13 @@ const char* rocksync_values_get(const rocksync_values_t* values, size_t i,
 void rocksync_values_set(rocksync_values_t* values, size_t i, const char* value,
                          size_t size);
 
-/* Takes the index out of a database that is not open. */
+/* Takes the index out of a database that is not open. `families`: how many are
+   named, as for rocksync_open_column_families; those have to be that cannot be
+   opened with RocksDB's defaults, as they have a comparator or a merge operator
+   of the application's. The others are found. */
 void rocksync_detach(const rocksdb_options_t* options, const char* name,
+                     int families, const char* const* family_names,
+                     const rocksdb_options_t* const* family_options,
                      char** errptr);
 
 /* Certificates and transports. */

@@ -70,7 +70,7 @@ def detach(path):
     """Takes the index out of a database that is not open: a plain one is left."""
     options = library.rocksdb_options_create()
     try:
-        call("rocksync_detach", options, _text(path, "path"))
+        call("rocksync_detach", options, _text(path, "path"), 0, None, None)
     finally:
         library.rocksdb_options_destroy(options)
 

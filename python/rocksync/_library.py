@@ -99,7 +99,7 @@ _FUNCTIONS = {
     "rocksync_replica_id": (_U, [_P], False),
     "rocksync_wait_for_index_build": (None, [_P, _U], True),
     "rocksync_collect_tombstones": (None, [_P], True),
-    "rocksync_detach": (None, [_P, _S], True),
+    "rocksync_detach": (None, [_P, _S, ctypes.c_int, _P, _P], True),
     "rocksync_set_members": (None, [_P, _U, ctypes.POINTER(_U), _Z], True),
     "rocksync_make_trial_certificate": (
         None,

@@ -125,8 +125,9 @@ Status MergeRecords::Check(Env* env, const std::string& directory) const {
           "RocksDB would end the log there, and drop what follows",
       "give the operator (ColumnFamilyOptions::merge_operator); a command "
       "cannot: call ReplicatedDB::Detach or Restamp with the program's "
-      "options, or open and close the database once by its program, which "
-      "writes the log into tables, and run the command again");
+      "options; or let its program open the database, which writes the log "
+      "into tables, compact that family (DB::CompactRange), without which a "
+      "command that reads values refuses it again, and close it");
 }
 
 Status CheckMergeRecords(const rocksdb::DBOptions& options,

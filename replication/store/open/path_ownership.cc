@@ -150,8 +150,13 @@ Status FindOwner(Env* env, const std::string& path,
 Status FindArchiveOwner(Env* env, const std::string& path,
                         const std::string& directory, FoundOwner* found) {
   *found = FoundOwner();
-  const Status status =
-      FindNamedOwner(env, path + "/" + kArchiveName, directory, found);
+  const std::string archive = path + "/" + kArchiveName;
+  PathOwner owner;
+  Status status = ReadOwner(env, archive, kOwnerFileName, &owner);
+  // Copied with the log's directory, it says nothing of this one.
+  if (status.ok() && owner.path.Is(NameOf(archive))) {
+    status = FindNamedOwner(env, archive, directory, found);
+  }
   return status.IsNotFound() ? Status::OK() : status;
 }
 

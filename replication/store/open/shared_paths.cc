@@ -136,11 +136,17 @@ Status CheckLogIsNotForgotten(Env* env, const std::string& name,
 // log is of who has that log.
 Status FindOwnerOf(const DBOptions& options, const NamedPath& named,
                    const std::string& directory, FoundOwner* found) {
-  const Status status = FindOwner(options.env, named.path, directory, found);
-  if (!status.ok() || found->ownership != Ownership::kNobodys) return status;
+  Status status = FindOwner(options.env, named.path, directory, found);
   const std::string log = ArchivedLog(named.path);
-  if (!log.empty() && log != WithoutLinks(LogPath(options, directory)) &&
-      log != WithoutLinks(directory) && HoldsLogs(options.env, log)) {
+  if (!status.ok() || found->ownership != Ownership::kNobodys || log.empty() ||
+      log == WithoutLinks(directory) ||
+      log == WithoutLinks(LogPath(options, directory))) {
+    return status;
+  }
+  FoundOwner of_log;
+  status = FindOwner(options.env, log, directory, &of_log);
+  if (status.ok() && of_log.ownership != Ownership::kOwn &&
+      HoldsLogs(options.env, log)) {
     *found = {Ownership::kWithin, log};
   }
   return status;

@@ -36,7 +36,8 @@ bool Families::WouldReplicate(const std::string& name) const {
 
 Status Families::CheckNew(const std::string& name,
                           const rocksdb::ColumnFamilyOptions& options) const {
-  const Status status = CheckFamilyOptions(indexed_->options(), name, options);
+  const Status status = CheckFamilyOptions(indexed_->db()->GetDBOptions(),
+                                           indexed_->options(), name, options);
   if (!status.ok() || !WouldReplicate(name)) return status;
   return CheckFamilyCount(indexed_->table().families().size() + 1);
 }

@@ -213,7 +213,8 @@ bool WritesBlobsDirectly(const Options& options) {
 }
 
 // What changes or drops pairs without a write.
-Status CheckUpkeepOfPairs(const ReplicatedDBOptions& replication,
+Status CheckUpkeepOfPairs(const rocksdb::DBOptions& db_options,
+                          const ReplicatedDBOptions& replication,
                           const std::string& in,
                           const rocksdb::ColumnFamilyOptions& options) {
   if (options.inplace_update_support) {
@@ -224,6 +225,12 @@ Status CheckUpkeepOfPairs(const ReplicatedDBOptions& replication,
     return Refuse("enable_blob_direct_write" + in,
                   "after a kill RocksDB may not find such values any more; "
                   "turn it off (enable_blob_files may stay on)");
+  }
+  if (options.enable_blob_files && db_options.compaction_service != nullptr) {
+    return Refuse("enable_blob_files with DBOptions::compaction_service" + in,
+                  "RocksDB does not take over the blob files that a remote "
+                  "compaction wrote, and the values in them are lost; use one "
+                  "of the two");
   }
   if (options.compaction_style == rocksdb::kCompactionStyleFIFO) {
     return Refuse("FIFO compaction" + in,
@@ -271,7 +278,8 @@ bool IsReplicatedName(const ReplicatedDBOptions& options,
   return options.families.empty() || Contains(options.families, family);
 }
 
-Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
+Status CheckFamilyOptions(const rocksdb::DBOptions& db_options,
+                          const ReplicatedDBOptions& replication,
                           const std::string& family,
                           const rocksdb::ColumnFamilyOptions& options) {
   if (family == kIndexFamilyName) {
@@ -284,7 +292,8 @@ Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
   const std::string in = " in replicated column family " + family;
   if (status.ok()) status = CheckComparator(replication, in, options);
   if (status.ok()) status = CheckTables(in, options);
-  if (status.ok()) status = CheckUpkeepOfPairs(replication, in, options);
+  if (status.ok())
+    status = CheckUpkeepOfPairs(db_options, replication, in, options);
   if (status.ok() && options.merge_operator != nullptr &&
       !Contains(replication.merge_families, family)) {
     return Refuse("a merge operator" + in,
@@ -303,7 +312,8 @@ Status CheckOpenArguments(
   for (const rocksdb::ColumnFamilyDescriptor& family : families) {
     if (!status.ok()) return status;
     if (family.name == kIndexFamilyName) continue;  // the library's own
-    status = CheckFamilyOptions(replication, family.name, family.options);
+    status =
+        CheckFamilyOptions(options, replication, family.name, family.options);
     replicated += IsReplicatedName(replication, family.name) ? 1 : 0;
   }
   if (status.ok()) status = CheckNamedOnce(families);
@@ -329,7 +339,8 @@ Status CheckChangedOptions(
   const Status parsed =
       rocksdb::GetColumnFamilyOptionsFromMap({}, current, changes, &changed);
   if (!parsed.ok()) return Status::OK();
-  const Status status = CheckFamilyOptions(replication, family, changed);
+  const Status status =
+      CheckFamilyOptions(db_options, replication, family, changed);
   return status.ok() && changed.table_factory != nullptr
              ? changed.table_factory->ValidateOptions(db_options, changed)
              : status;

@@ -23,7 +23,8 @@ rocksdb::Status CheckOpenArguments(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
-rocksdb::Status CheckFamilyOptions(const ReplicatedDBOptions& replication,
+rocksdb::Status CheckFamilyOptions(const rocksdb::DBOptions& db_options,
+                                   const ReplicatedDBOptions& replication,
                                    const std::string& family,
                                    const rocksdb::ColumnFamilyOptions& options);
 

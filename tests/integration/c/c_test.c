@@ -989,11 +989,58 @@ static void TestFamilies(void) {
   OK();
 
   phase = "detaching";
-  rocksync_detach(options, Path("families"), &error);
+  rocksync_detach(options, Path("families"), 0, NULL, NULL, &error);
   OK();
   rocksdb_writeoptions_destroy(write);
   rocksync_options_destroy(replication);
   rocksdb_options_destroy(options);
+}
+
+static int Backwards(void* state, const char* a, size_t a_size, const char* b,
+                     size_t b_size) {
+  const int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
+  (void)state;
+  if (order != 0) return -order;
+  return a_size == b_size ? 0 : a_size < b_size ? 1 : -1;
+}
+static const char* NameOfBackwards(void* state) {
+  (void)state;
+  return "test.Backwards";
+}
+static void NoDestructor(void* state) { (void)state; }
+
+static void TestDetachWithAComparator(void) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_options_t* backwards = rocksdb_options_create();
+  rocksdb_comparator_t* comparator = rocksdb_comparator_create(
+      NULL, &NoDestructor, &Backwards, &NameOfBackwards);
+  rocksync_options_t* replication = NewReplication();
+  const char* names[] = {"default", "backwards"};
+  const rocksdb_options_t* each[2];
+  rocksdb_column_family_handle_t* handles[2];
+  rocksync_t* db;
+  phase = "detaching with a comparator";
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_options_set_create_missing_column_families(options, 1);
+  rocksdb_options_set_comparator(backwards, comparator);
+  rocksync_options_set_comparators_tell_all_bytes_apart(replication, 1);
+  each[0] = options;
+  each[1] = backwards;
+  db = rocksync_open_column_families(options, replication, Path("backwards"), 2,
+                                     names, each, handles, &error);
+  OK();
+  CHECK(rocksync_close(db, &error));
+  OK();
+  rocksync_detach(options, Path("backwards"), 0, NULL, NULL, &error);
+  FAILS("test.Backwards");
+  rocksync_detach(options, Path("backwards"), 1, names + 1, NULL, &error);
+  FAILS("argument is NULL: family_options");
+  rocksync_detach(options, Path("backwards"), 1, names + 1, each + 1, &error);
+  OK();
+  rocksync_options_destroy(replication);
+  rocksdb_options_destroy(backwards);
+  rocksdb_options_destroy(options);
+  rocksdb_comparator_destroy(comparator);
 }
 
 static void TestOptionsAreThose(void) {
@@ -1111,9 +1158,9 @@ static void TestNull(void) {
   CHECK(rocksync_delete_range_in_chunks(db, NULL, NULL, "a", 1, "b", 1,
                                         &error) == 0);
   FAILS("argument is NULL: options");
-  rocksync_detach(options, NULL, &error);
+  rocksync_detach(options, NULL, 0, NULL, NULL, &error);
   FAILS("argument is NULL: name");
-  rocksync_detach(options, Path("nothere"), &error);
+  rocksync_detach(options, Path("nothere"), 0, NULL, NULL, &error);
   FAILS("nothere is not there: give the directory of a database");
   rocksync_make_trial_certificate(NULL, 1, &text, &text, &text, &error);
   FAILS("argument is NULL: directory");
@@ -1202,6 +1249,7 @@ int main(void) {
   TestIteratorHoldsUpClose();
   TestCallsInCallbacks();
   TestFamilies();
+  TestDetachWithAComparator();
   TestOptionsAreThose();
   TestSecrets();
   TestNull();

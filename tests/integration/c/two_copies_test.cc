@@ -27,7 +27,7 @@ TEST_F(TwoCopiesTest, WhatOneHasOpenTheOtherLeavesAlone) {
   // A text that RocksDB does not know it by.
   const std::string other_name = Dir() + "/";
   char* error = nullptr;
-  rocksync_detach(options, other_name.c_str(), &error);
+  rocksync_detach(options, other_name.c_str(), 0, NULL, NULL, &error);
   const std::string said = Said(error);
   EXPECT_NE(said.find("is open in this process already"), std::string::npos)
       << said;
@@ -35,7 +35,7 @@ TEST_F(TwoCopiesTest, WhatOneHasOpenTheOtherLeavesAlone) {
   CloseAndCheck();
   // And once it is closed the other may have it.
   error = nullptr;
-  rocksync_detach(options, other_name.c_str(), &error);
+  rocksync_detach(options, other_name.c_str(), 0, NULL, NULL, &error);
   EXPECT_EQ(Said(error), "");
   rocksdb_options_destroy(options);
 }

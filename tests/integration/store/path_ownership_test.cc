@@ -66,6 +66,31 @@ TEST_F(SharedPathsTest, ADetachedDatabaseMayHaveItsLogElsewhereSince) {
   EXPECT_EQ(Get("later"), "value");
 }
 
+TEST_F(SharedPathsTest, TheArchiveOfACopyIsNotItsOriginals) {
+  rocksdb::ColumnFamilyOptions family;
+  options_.wal_dir = Dir("db/log");
+  ASSERT_ROCKS_OK(Open());
+  family.cf_paths = {{Dir("db/log/archive"), 1 << 30}};
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily(family, "family", &handle));
+  ASSERT_ROCKS_OK(db_->DropColumnFamily(handle));
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handle));
+  ASSERT_ROCKS_OK(Put("key", "value"));
+  ASSERT_ROCKS_OK(db_->Close());
+  fs::copy(Dir(), Dir("copy"), fs::copy_options::recursive);
+  options_.wal_dir = Dir("copy/log");
+  options_.WAL_ttl_seconds = 3600;
+  replication_.open_copy_as_new_replica = true;
+  for (int opening = 0; opening < 3; ++opening) {
+    std::unique_ptr<ReplicatedDB> copy;
+    ASSERT_ROCKS_OK(OpenOther("copy", &copy));
+    ASSERT_ROCKS_OK(copy->Put({}, "key", std::to_string(opening)));
+    ASSERT_ROCKS_OK(copy->Flush({}));
+    ASSERT_ROCKS_OK(copy->Close());
+  }
+  EXPECT_GT(Files("copy/log/archive", ".log"), 0);
+}
+
 // RocksDB will move logs there.
 TEST_F(SharedPathsTest, TheArchiveOfAPlainLogIsItsDatabases) {
   rocksdb::Options plain;

@@ -439,6 +439,11 @@ TEST_F(WritesTest, DisabledWalIsRefusedByEveryCall) {
   EXPECT_EQ(Total().count, 0u);
 }
 
+class NoCompactor final : public rocksdb::CompactionService {
+ public:
+  const char* Name() const override { return "test.NoCompactor"; }
+};
+
 // Each case is an option that would break a promise; its refusal names it.
 TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
   struct Case {
@@ -462,6 +467,11 @@ TEST_F(WritesTest, OptionsThatCannotWorkAreRefusedAtOpen) {
     {"enable_blob_direct_write",
      [](auto* o, auto*) { o->enable_blob_direct_write = true; }},
 #endif
+    {"enable_blob_files with DBOptions::compaction_service",
+     [](auto* o, auto*) {
+       o->enable_blob_files = true;
+       o->compaction_service = std::make_shared<NoCompactor>();
+     }},
     {"inplace_update_support",
      [](auto* o, auto*) { o->inplace_update_support = true; }},
     {"FIFO",
