@@ -53,6 +53,10 @@ struct SharedListenerOptions {
 // replicator running here is told so, without the names of those that have,
 // and the logs of all of them have a line about it, one a second at most.
 //
+// All databases of a listener have the one id that its certificate names. One
+// whose disk is lost cannot come back under it, as its peers would take it for
+// an older state: it needs a certificate, and a listen_address, of its own.
+//
 // Each replicator's max_accepted holds for its database. The bundled transport
 // takes the sum of these and max_unauthenticated, unless
 // SocketLimits::max_connections says another number: with a smaller one peers
