@@ -20,7 +20,8 @@ class FilterPolicy;
 namespace rocksync {
 
 // Every replica of a cluster is opened with the same cluster_secret,
-// cluster_name and families; the rest may differ.
+// cluster_name and families, and each family has the same comparator; the rest
+// may differ.
 struct ReplicatedDBOptions {
   // 32 random bytes, the same on all replicas, never sent. They keep clients of
   // the store from computing the hashes that prove replicas equal. All zero
@@ -29,7 +30,8 @@ struct ReplicatedDBOptions {
   // (cluster_secret.h) reads it from a file.
   std::array<uint8_t, 32> cluster_secret{};
 
-  // Names the cluster; replicas of another cluster are refused. Required.
+  // Names the cluster; replicas of another cluster are refused. Required. Of an
+  // existing database it cannot be changed either.
   std::string cluster_name;
 
   // Names of the replicated column families. Empty: all of them. Writes to the
