@@ -103,7 +103,10 @@ struct RestampResult {
 // the order of commits; data and index go in one WriteBatch.
 //  * Put, Delete, Write: as in RocksDB. One version a batch; the application's
 //    batch is not altered; several operations on one key apply in order. The
-//    batch is atomic here; its pairs arrive at a peer in any order.
+//    batch is atomic here; its pairs arrive at a peer in any order. A write
+//    with WriteOptions::no_slowdown waits for no other one that sits in a
+//    stall, and for a busy lock 0.2 s at most: Incomplete. So RocksDB's
+//    listeners write.
 //  * SingleDelete is written as Delete.
 //  * Merge is resolved under the lock, see ReplicatedDBOptions::merge_families.
 //  * DeleteRange deletes the keys held at that moment, one tombstone each.
@@ -118,8 +121,9 @@ struct RestampResult {
 //    log files cannot be synced while they are written to (NewMemEnv), and
 //    enable_pipelined_write with a write_buffer_manager that may stall; of
 //    replicated families FIFO compaction, inplace_update_support,
-//    enable_blob_direct_write (of newer versions), and tables that cannot be
-//    read in order (PlainTable, CuckooTable). SetOptions of a replicated family
+//    enable_blob_direct_write (of newer versions), enable_blob_files with a
+//    DBOptions::compaction_service, and tables that cannot be read in order
+//    (PlainTable, CuckooTable). SetOptions of a replicated family
 //    refuses the same.
 //  * After a write to RocksDB's log that failed, writes, FlushWAL, SyncWAL and
 //    Flush return RocksDB's error until it has recovered (by itself, once a
@@ -149,7 +153,9 @@ struct RestampResult {
 //    the manager's budget. With atomic_flush, a Flush of some families while
 //    RocksDB flushes others may end the process in an assertion of RocksDB's,
 //    if it was built with assertions (Debian's 7.8.3 was): leave flushing to
-//    RocksDB there, or Flush all families.
+//    RocksDB there, or Flush all families. If the disk gets full to the last
+//    byte while the manager stalls writes, RocksDB may hang until the process
+//    is killed.
 //  * CreateColumnFamily: the family is replicated if the options say so. If it
 //    fails there is no handle. On a disk that fails meanwhile RocksDB may
 //    have made the family all the same (DB::ListColumnFamilies): call it again,

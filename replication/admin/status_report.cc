@@ -63,7 +63,7 @@ ReplicationStats StatsOf(const ReplicatorContext& replica,
   stats.index = {index.done, index.activity,
                  static_cast<uint64_t>(index.percent), index.pairs_read,
                  index.status.ok() ? "" : index.status.ToString()};
-  stats.cluster_name = replica.db->replication_options().cluster_name;
+  stats.cluster_name = replica.cluster_name;
   stats.software = RunningSoftware();
   stats.paused = replica.slots.paused();
   const CertificateState certificate = replica.transport->certificate();

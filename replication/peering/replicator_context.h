@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "replication/peering/log.h"
@@ -32,6 +33,7 @@ struct ReplicatorContext {
         transport(std::move(t)),
         log(d->GetDBOptions().info_log),
         identity(d->Identity()),
+        cluster_name(d->replication_options().cluster_name),
         indexed(StoreAccess::IndexedOf(d)),
         stats(identity.replica_id, o.peers,
               InScope(o.progress, Callback::kProgress)),
@@ -43,6 +45,7 @@ struct ReplicatorContext {
   const std::shared_ptr<Transport> transport;
   const std::shared_ptr<rocksdb::Logger> log;  // may be null
   const ReplicaIdentity identity;
+  const std::string cluster_name;
 
   const IndexedDB* const indexed;
 

@@ -151,10 +151,20 @@ class AllStripesGuard {
   StripeLocks* const locks_;
 };
 
-// Holds one stripe, or all of them, unless `cancelled` said so first: then
-// none, and held() is false.
+// Holds one stripe, a set, or all of them, unless `cancelled`, if there is one,
+// said so first: then none, and held() is false.
 class PatientGuard {
  public:
+  PatientGuard(StripeLocks* locks, const StripeSet& set,
+               const std::function<bool()>& cancelled)
+      : locks_(locks), all_(false), set_(set) {
+    if (cancelled) {
+      held_ = locks_->Lock(set_, cancelled);
+    } else {
+      locks_->Lock(set_);
+      held_ = true;
+    }
+  }
   PatientGuard(StripeLocks* locks, size_t stripe,
                const std::function<bool()>& cancelled)
       : locks_(locks), all_(false) {

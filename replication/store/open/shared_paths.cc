@@ -155,7 +155,8 @@ Status FindOwnerOf(const DBOptions& options, const NamedPath& named,
 // Of a directory for tables that is nobody's.
 bool HoldsAnotherLog(const DBOptions& options, const std::string& directory,
                      const std::string& path) {
-  return WithoutLinks(path) != WithoutLinks(LogPath(options, directory)) &&
+  const std::string log = WithoutLinks(LogPath(options, directory));
+  return WithoutLinks(path) != log && ArchivedLog(path) != log &&
          HoldsLogs(options.env, path);
 }
 

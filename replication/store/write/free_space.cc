@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "replication/store/write/patience.h"
 #include "rocksdb/env.h"
 
 namespace rocksync {
@@ -23,16 +24,6 @@ std::vector<std::string> DirectoriesOf(const rocksdb::DBOptions& options,
 }
 
 namespace {
-
-bool WritesStall(rocksdb::DB* db, const rocksdb::DBOptions& options) {
-  uint64_t stopped = 0;
-  uint64_t rate = 0;  // of writes that are slowed down
-  db->GetIntProperty(rocksdb::DB::Properties::kIsWriteStopped, &stopped);
-  db->GetIntProperty(rocksdb::DB::Properties::kActualDelayedWriteRate, &rate);
-  return stopped != 0 || rate != 0 ||
-         (options.write_buffer_manager != nullptr &&
-          options.write_buffer_manager->ShouldStall());
-}
 
 uint64_t SaturatedSum(uint64_t a, uint64_t b) {
   return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -122,18 +113,17 @@ void FreeSpace::Note(uint64_t memtables, uint64_t bytes, const Status& status) {
 // as somebody may hold the log (LockWAL).
 void FreeSpace::LetLogsGo(uint64_t wall_ms) {
   uint64_t at = flush_at_ms_;
-  const rocksdb::DBOptions options = db_->GetDBOptions();
   // With atomic_flush no memtable is behind the others.
-  if (wall_ms < at || options.atomic_flush || WritesStall(db_, options) ||
+  if (wall_ms < at || db_->GetDBOptions().atomic_flush || WritesStall(db_) ||
       !flush_at_ms_.compare_exchange_strong(at, wall_ms + kFlushEveryMs)) {
     return;
   }
-  rocksdb::FlushOptions flush;
-  flush.wait = false;
-  flush.allow_write_stall = true;
+  rocksdb::FlushOptions options;
+  options.wait = false;
+  options.allow_write_stall = true;
   for (rocksdb::ColumnFamilyHandle* family : handles_()) {
     // The flush before it may have made writes stall for a moment.
-    if (db_->Flush(flush, family).IsTryAgain()) flush_at_ms_ = 0;
+    if (db_->Flush(options, family).IsTryAgain()) flush_at_ms_ = 0;
   }
 }
 

@@ -57,10 +57,14 @@ uint64_t IndexedDB::Trusted(uint64_t reading) const {
   return rocksync::Trusted(reading, WallMs(), options_.max_clock_ahead_ms);
 }
 
-Status IndexedDB::DrawVersion(uint64_t wall_ms, Version* version) {
+Status IndexedDB::DrawVersion(uint64_t wall_ms, Version* version,
+                              const std::function<bool()>& gives_up) {
   version->time = clock_.Next(wall_ms);
   version->replica = identity_.replica_id;
-  return lease_.Cover(version->time);
+  if (!gives_up) return lease_.Cover(version->time);
+  return WaitOutStall(
+      [&] { return lease_.Cover(version->time, /*may_wait=*/false); },
+      gives_up);
 }
 
 Status IndexedDB::FollowClock(uint64_t reading) {

@@ -104,7 +104,10 @@ class IndexedDB {
   uint64_t LastReading() const { return clock_.Last(); }
   // `wall_ms`: a reading of WallMs. An old one is as safe as a clock that was
   // set back: versions never go back.
-  rocksdb::Status DrawVersion(uint64_t wall_ms, Version* version);
+  // Incomplete: `gives_up`, if there is one, turned true while RocksDB stalls
+  // the renewal of the lease.
+  rocksdb::Status DrawVersion(uint64_t wall_ms, Version* version,
+                              const std::function<bool()>& gives_up = {});
   // Versions drawn from now on are later than `reading`, over restarts too.
   // Incomplete: it would have to wait, see Lease::Cover.
   rocksdb::Status FollowClock(uint64_t reading);

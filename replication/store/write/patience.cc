@@ -1,6 +1,9 @@
 #include "replication/store/write/patience.h"
 
+#include <cstdint>
 #include <thread>
+
+#include "rocksdb/write_buffer_manager.h"
 
 namespace rocksync {
 namespace {
@@ -16,6 +19,28 @@ std::function<bool()> Impatient(std::chrono::milliseconds patience) {
   return [until = std::chrono::steady_clock::now() + patience] {
     return std::chrono::steady_clock::now() >= until;
   };
+}
+
+bool WritesStall(rocksdb::DB* db) {
+  uint64_t stopped = 0;
+  uint64_t rate = 0;  // of writes that are slowed down
+  db->GetIntProperty(rocksdb::DB::Properties::kIsWriteStopped, &stopped);
+  db->GetIntProperty(rocksdb::DB::Properties::kActualDelayedWriteRate, &rate);
+  if (stopped != 0 || rate != 0) return true;
+  const auto manager = db->GetDBOptions().write_buffer_manager;
+  return manager != nullptr && manager->ShouldStall();
+}
+
+std::function<bool()> NotSlowedDown(rocksdb::DB* db,
+                                    const rocksdb::WriteOptions& options) {
+  if (!options.no_slowdown) return {};
+  return
+      [db, impatient = Impatient()] { return impatient() || WritesStall(db); };
+}
+
+Status WouldBeSlowedDown() {
+  return Status::Incomplete("Write stall",
+                            "rocksync: another write of the key waits");
 }
 
 Status Stalled() {

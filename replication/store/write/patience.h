@@ -1,6 +1,8 @@
 // Waiting for RocksDB, which may stall writes without end, and for locks that a
 // writer holds who sits in a stall.
 //
+// A write of the application with WriteOptions::no_slowdown waits for neither.
+//
 // Threads for which somebody may be waiting, those of sessions and of the
 // scrub, must not wait for the end of a stall. They write with
 // WriteOptions::no_slowdown, so that RocksDB answers Incomplete in place of
@@ -23,6 +25,16 @@ inline constexpr std::chrono::milliseconds kStallPatience{200};
 // For locks: true once `patience` is over.
 std::function<bool()> Impatient(
     std::chrono::milliseconds patience = kStallPatience);
+
+// RocksDB stalls writes, slows them down or would stall the next one.
+bool WritesStall(rocksdb::DB* db);
+
+// For the locks of a write of the application: if it has no_slowdown, true as
+// soon as it would wait for one that sits in a stall; else empty.
+std::function<bool()> NotSlowedDown(rocksdb::DB* db,
+                                    const rocksdb::WriteOptions& options);
+// Incomplete, for such a write, as RocksDB says it.
+rocksdb::Status WouldBeSlowedDown();
 
 // Busy, for who gave up.
 rocksdb::Status Stalled();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "replication/store/index/plain_value.h"
 #include "replication/store/write/batch_rewriter.h"
 #include "replication/store/write/callback_scope.h"
+#include "replication/store/write/patience.h"
 #include "replication/store/write/refusals.h"
 #include "replication/store/write/write_plan.h"
 
@@ -106,6 +108,17 @@ class LastChanges {
   std::vector<std::pair<uint64_t, size_t>> order_;  // position, number
 };
 
+template <typename Write>
+Status WithStripe(StripeLocks* locks, size_t stripe,
+                  const std::function<bool()>& gives_up, const Write& write) {
+  if (!gives_up) {
+    const StripeGuard guard(locks, stripe);
+    return write();
+  }
+  const PatientGuard guard(locks, stripe, gives_up);
+  return guard.held() ? write() : WouldBeSlowedDown();
+}
+
 }  // namespace
 
 Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
@@ -157,15 +170,16 @@ Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
 
   // The version is drawn under the lock: versions of a key and their commits
   // come in the same order.
-  {
-    StripeGuard guard(indexed_->locks(), StripeOf(position));
-    status = indexed_->DrawVersion(wall_ms, &entry.version);
-    if (!status.ok()) return status;
+  const auto gives_up = NotSlowedDown(indexed_->db(), options);
+  status = WithStripe(indexed_->locks(), StripeOf(position), gives_up, [&] {
+    const Status drawn =
+        indexed_->DrawVersion(wall_ms, &entry.version, gives_up);
+    if (!drawn.ok()) return drawn;
     indexed_->PutEntry(batch, {position, family.id, key.ToStringView()}, entry);
     indexed_->digests()->Note(position);
     indexed_->memtable().FetchNode(position);
-    status = indexed_->db()->Write(options, batch);
-  }
+    return indexed_->db()->Write(options, batch);
+  });
   if (status.ok() && indexed_->changes()->attached()) {
     const Change change{
         family.id, key.ToStringView(), entry.version, value == nullptr,
@@ -198,13 +212,16 @@ Status Writer::WriteMany(const WriteOptions& options,
     return CommitOne(options, wall_ms, only.family->handle(), *only.family,
                      only.position, only.key, put ? &only.value : nullptr);
   }
+  const auto gives_up = NotSlowedDown(indexed_->db(), options);
   if (plan.has_range) {
     // Which keys it deletes is known only once nobody writes.
-    AllStripesGuard guard(indexed_->locks());
-    return CommitPlanned(options, wall_ms, *batch, plan);
+    const PatientGuard all(indexed_->locks(), gives_up);
+    return all.held() ? CommitPlanned(options, wall_ms, *batch, plan)
+                      : WouldBeSlowedDown();
   }
-  StripeSetGuard guard(indexed_->locks(), plan.stripes);
-  return CommitPlanned(options, wall_ms, *batch, plan);
+  const PatientGuard guard(indexed_->locks(), plan.stripes, gives_up);
+  return guard.held() ? CommitPlanned(options, wall_ms, *batch, plan)
+                      : WouldBeSlowedDown();
 }
 
 Status Writer::CheckBatch(const WriteOptions& options, uint64_t wall_ms,
@@ -242,7 +259,8 @@ Status Writer::CommitPlanned(const WriteOptions& options, uint64_t wall_ms,
                              const rocksdb::WriteBatch& batch,
                              const PlannedBatch& plan) {
   Version version;
-  const Status status = indexed_->DrawVersion(wall_ms, &version);
+  const Status status = indexed_->DrawVersion(
+      wall_ms, &version, NotSlowedDown(indexed_->db(), options));
   if (!status.ok()) return status;
   return plan.verbatim ? CommitVerbatim(options, batch, plan, version)
                        : CommitRewritten(options, batch, plan, version);
@@ -376,7 +394,9 @@ Status Writer::Update(const WriteOptions& options,
   UpdatedPlaces places;
   if (status.ok()) status = FindPlaces(keys, &places);
   if (!status.ok()) return status;
-  const StripeSetGuard guard(indexed_->locks(), places.stripes);
+  const PatientGuard guard(indexed_->locks(), places.stripes,
+                           NotSlowedDown(indexed_->db(), options));
+  if (!guard.held()) return WouldBeSlowedDown();
   std::vector<std::optional<std::string>> before;
   status = ReadBefore(keys, places, &before);
   if (!status.ok()) return status;

@@ -104,6 +104,9 @@ TEST_F(SharedPathsTest, TheArchiveOfAPlainLogIsItsDatabases) {
   ExpectRefused("db", "log/archive");
   // Unless that one wants it so.
   options_.wal_dir = Dir("log");
+  options_.WAL_ttl_seconds = 3600;
+  fs::create_directory(Dir("log/archive"));
+  std::ofstream(Dir("log/archive/000001.log")) << "earlier";
   ASSERT_ROCKS_OK(Open("plain"));
   EXPECT_EQ(Get("key"), "value");
 }
