@@ -50,10 +50,15 @@ std::string LogPath(const DBOptions& options, const std::string& directory) {
                                  : AbsolutePath(options.env, options.wal_dir);
 }
 
+// How errors begin.
+std::string OptionOf(const std::string& directory, const NamedPath& named) {
+  return "rocksync: " + std::string(named.option) + " of " + directory + ", " +
+         named.path;
+}
+
 Status IsAnothers(const std::string& directory, const NamedPath& named,
                   const FoundOwner& found) {
-  const std::string what = "rocksync: " + std::string(named.option) + " of " +
-                           directory + ", " + named.path;
+  const std::string what = OptionOf(directory, named);
   const std::string give_up = "give each database its own; or, if that one " +
                               std::string("does not use ") + named.path +
                               " any more, remove " + named.path + "/" +
@@ -162,8 +167,7 @@ bool HoldsAnotherLog(const DBOptions& options, const std::string& directory,
 
 Status LogOfAnother(const std::string& directory, const NamedPath& named) {
   return Status::InvalidArgument(
-      "rocksync: " + std::string(named.option) + " of " + directory + ", " +
-          named.path +
+      OptionOf(directory, named) +
           ", holds a log, which is elsewhere by DBOptions::wal_dir: it is "
           "another database's",
       "give each database its own; or, if no database uses that log, remove "
@@ -248,8 +252,7 @@ Status CheckTablesOfNobody(const DBOptions& options,
   for (const NamedPath& named : paths) {
     if (listed.contains(WithoutLinks(named.path))) continue;
     return Status::InvalidArgument(
-        "rocksync: " + std::string(named.option) + " of " + directory + ", " +
-            named.path +
+        OptionOf(directory, named) +
             ", holds tables, and the MANIFEST lists none of them: they are "
             "another database's, and would be deleted",
         "give each database its own; or, if no database uses them, remove "

@@ -67,14 +67,9 @@ TEST_F(SharedPathsTest, ADetachedDatabaseMayHaveItsLogElsewhereSince) {
 }
 
 TEST_F(SharedPathsTest, TheArchiveOfACopyIsNotItsOriginals) {
-  rocksdb::ColumnFamilyOptions family;
   options_.wal_dir = Dir("db/log");
   ASSERT_ROCKS_OK(Open());
-  family.cf_paths = {{Dir("db/log/archive"), 1 << 30}};
-  rocksdb::ColumnFamilyHandle* handle = nullptr;
-  ASSERT_ROCKS_OK(db_->CreateColumnFamily(family, "family", &handle));
-  ASSERT_ROCKS_OK(db_->DropColumnFamily(handle));
-  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handle));
+  MakeAndDropFamilyIn("db/log/archive");
   ASSERT_ROCKS_OK(Put("key", "value"));
   ASSERT_ROCKS_OK(db_->Close());
   fs::copy(Dir(), Dir("copy"), fs::copy_options::recursive);
@@ -159,9 +154,7 @@ TEST_F(SharedPathsTest, ACopyThatWasOpenedIsNotTheOriginalAnyMore) {
   family.cf_paths = {{Dir("tables"), 1 << 30}};
   rocksdb::ColumnFamilyHandle* handle = nullptr;
   ASSERT_ROCKS_OK(Open());
-  ASSERT_ROCKS_OK(db_->CreateColumnFamily(family, "family", &handle));
-  ASSERT_ROCKS_OK(db_->DropColumnFamily(handle));
-  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handle));
+  MakeAndDropFamilyIn("tables");
   ASSERT_ROCKS_OK(db_->Close());
   db_.reset();
   fs::copy(Dir(), Dir("copy"), fs::copy_options::recursive);

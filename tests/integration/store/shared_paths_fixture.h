@@ -36,6 +36,15 @@ class SharedPathsTest : public StoreTest {
     ASSERT_ROCKS_OK(db_->Close());
     db_.reset();
   }
+  // The directory is the database's since, and holds nothing.
+  void MakeAndDropFamilyIn(const std::string& path) {
+    rocksdb::ColumnFamilyOptions family;
+    family.cf_paths = {{Dir(path), 1 << 30}};
+    rocksdb::ColumnFamilyHandle* handle = nullptr;
+    ASSERT_ROCKS_OK(db_->CreateColumnFamily(family, "family", &handle));
+    ASSERT_ROCKS_OK(db_->DropColumnFamily(handle));
+    ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handle));
+  }
   void ExpectRefused(const std::string& name, const std::string& path) {
     std::unique_ptr<ReplicatedDB> other;
     const rocksdb::Status status = OpenOther(name, &other);
