@@ -22,6 +22,7 @@
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/open_connections.h"
 #include "replication/peering/slow_link.h"
+#include "replication/store/open/newer_rocksdb.h"
 
 namespace rocksync {
 namespace {
@@ -153,6 +154,12 @@ Status FromRefusal(std::string_view message) {
   }
 }
 
+// The size of the chunk of the file that begins at `offset`.
+size_t ChunkAt(const CloneFile& file, uint64_t offset) {
+  return static_cast<size_t>(
+      std::min<uint64_t>(kCloneChunkBytes, file.size - offset));
+}
+
 // One connection that clones, from its first message on.
 class CloneConnection {
  public:
@@ -198,6 +205,16 @@ class CloneConnection {
   Status Receive(CloneMessage kind, std::string* message) {
     const Status s = connection()->Receive(message, options_.io_timeout);
     return s.ok() ? Expect(kind, *message) : NameRemedy(s);
+  }
+  // A chunk of `size` bytes, as a view into `*message`.
+  Status ReceiveChunk(size_t size, std::string* message,
+                      std::string_view* bytes) {
+    Status s = Receive(CloneMessage::kData, message);
+    if (s.ok()) s = ToRocksDb(ReadData(*message, bytes));
+    if (s.ok() && bytes->size() != size) {
+      s = Status::Corruption("the source sends a chunk of another size");
+    }
+    return s;
   }
 
  private:
@@ -299,8 +316,7 @@ class Copier {
     if (!s.ok()) return s;
     uint64_t synced = asked.offset;
     for (uint64_t at = asked.offset; at < file.size;) {
-      const auto wanted = static_cast<size_t>(
-          std::min<uint64_t>(kCloneChunkBytes, file.size - at));
+      const size_t wanted = ChunkAt(file, at);
       s = TakeChunk(wanted, writer.get());
       if (!s.ok()) return s;
       at += wanted;
@@ -316,13 +332,9 @@ class Copier {
   }
 
   Status TakeChunk(size_t wanted, rocksdb::WritableFile* writer) {
-    Status s = connection_->Receive(CloneMessage::kData, &message_);
     std::string_view bytes;
-    if (s.ok()) s = ToRocksDb(ReadData(message_, &bytes));
+    Status s = connection_->ReceiveChunk(wanted, &message_, &bytes);
     if (!s.ok()) return s;
-    if (bytes.size() != wanted) {
-      return Status::Corruption("the source sends a chunk of another size");
-    }
     s = writer->Append(rocksdb::Slice(bytes.data(), bytes.size()));
     work_->bytes_there += bytes.size();
     work_->bytes_received += bytes.size();
@@ -398,11 +410,33 @@ class Transfer {
     CloneFiles list;
     Status s =
         first_.Open(credentials_, AskOf(directory_->record().ticket), &list);
+    // Before anything is written.
+    if (s.ok()) s = CheckVersion(list.files);
     if (s.ok()) s = directory_->Begin(list, min_free_bytes_);
     if (!s.ok()) return s;
     ticket_ = list.ticket;
     work_ = std::make_unique<Work>(std::move(list.files));
     return s;
+  }
+
+  // The OPTIONS file says which RocksDB the source runs with; a checkpoint need
+  // not have one.
+  Status CheckVersion(const std::vector<CloneFile>& files) {
+    const auto file = std::find_if(
+        files.begin(), files.end(),
+        [](const CloneFile& f) { return f.name.starts_with("OPTIONS-"); });
+    if (file == files.end() || file->size == 0) return Status::OK();
+    Status s = first_.Send(
+        ReadMessage({static_cast<uint64_t>(file - files.begin()), 0}));
+    Status version;
+    std::string message;
+    for (uint64_t at = 0; s.ok() && at < file->size;) {
+      std::string_view bytes;
+      s = first_.ReceiveChunk(ChunkAt(*file, at), &message, &bytes);
+      if (s.ok() && at == 0) version = CheckSourceIsNotNewer(bytes);
+      at += bytes.size();
+    }
+    return s.ok() ? version : s;
   }
 
   Status CopyOverAnother() {

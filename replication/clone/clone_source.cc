@@ -307,7 +307,8 @@ Status CloneSource::MayClone(const CloneAsk& ask) const {
         std::string("replica ") + id + " is " + who,
         ask.resync ? "resync from another replica"
                    : "a clone is a new replica: give it an id and a "
-                     "certificate of its own");
+                     "certificate of its own, and where databases share a "
+                     "port, a listen_address of its own");
   };
   if (ask.replica_id == replica_->identity.replica_id) {
     return not_new("the source itself");

@@ -405,7 +405,11 @@ absl::Status Setup::CheckIncarnation(const Incarnation& known) {
                              Describe(succession, known, now),
                              ": a restored backup or a copy; open it as a new"
                              " replica (option open_copy_as_new_replica, of"
-                             " rocksync-store --as-new-replica)"));
+                             " rocksync-store --as-new-replica); or a database"
+                             " that was made under the id of a lost one: make"
+                             " it anew, with an id and a certificate of its"
+                             " own, and where databases share a port, a"
+                             " listen_address of its own"));
 }
 
 absl::Status Setup::CheckFamilies() {

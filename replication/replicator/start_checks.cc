@@ -83,8 +83,9 @@ rocksdb::Status CheckTransport(const Transport& transport,
           ReplicaIdHex(ours) +
           "`), or open the database of the certificate, whose disk may not be "
           "mounted; where several databases share one certificate, each gets "
-          "its id when it is made: ReplicatedDBOptions::new_replica_id, or a "
-          "clone");
+          "its id when it is made (ReplicatedDBOptions::new_replica_id, or a "
+          "clone), and one that became another replica since needs a "
+          "certificate and a listen_address of its own");
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <memory>
-#include <string_view>
 #include <system_error>
 
 #include "rocksdb/utilities/options_util.h"
@@ -40,6 +39,14 @@ std::string Text(const RocksDBVersion& version) {
          std::to_string(version[2]);
 }
 
+// Of an OPTIONS file. False: it does not say.
+bool VersionIn(std::string_view text, RocksDBVersion* version) {
+  constexpr std::string_view kKey = "rocksdb_version=";
+  const size_t at = text.substr(0, kHeadBytes).find(kKey);
+  return at != std::string_view::npos &&
+         ParseVersion(text.substr(at + kKey.size()), version);
+}
+
 // Of the latest OPTIONS file. False: there is none, or it does not say.
 bool VersionOf(Env* env, const std::string& directory,
                RocksDBVersion* version) {
@@ -52,11 +59,7 @@ bool VersionOf(Env* env, const std::string& directory,
   std::array<char, kHeadBytes> bytes;
   rocksdb::Slice head;
   if (!file->Read(bytes.size(), &head, bytes.data()).ok()) return false;
-  constexpr std::string_view kKey = "rocksdb_version=";
-  std::string_view text(head.data(), head.size());
-  const size_t at = text.find(kKey);
-  return at != std::string_view::npos &&
-         ParseVersion(text.substr(at + kKey.size()), version);
+  return VersionIn(head.ToStringView(), version);
 }
 
 }  // namespace
@@ -78,6 +81,22 @@ Status NameNewerRocksDB(const Status& status, Env* env,
           ", which cannot read it",
       "nothing is damaged by that; use a program with RocksDB " +
           Text(version) + " or newer: " + text);
+}
+
+Status CheckSourceIsNotNewer(std::string_view options_file) {
+  RocksDBVersion version{};
+  if (!VersionIn(options_file, &version)) return Status::OK();
+  version[2] = 0;
+  if (version <= kOurs) return Status::OK();
+  const std::string least =
+      std::to_string(version[0]) + "." + std::to_string(version[1]);
+  return Status::NotSupported(
+      "rocksync: the source runs with RocksDB " + least +
+          ", and this program has " + Text(kOurs) +
+          ", which may not read its files",
+      "copy with a program that has RocksDB " + least +
+          " or newer; or let sessions bring the pairs, to which the version "
+          "does not matter");
 }
 
 }  // namespace rocksync

@@ -5,6 +5,7 @@
 #define ROCKSYNC_REPLICATION_STORE_OPEN_NEWER_ROCKSDB_H_
 
 #include <string>
+#include <string_view>
 
 #include "rocksdb/env.h"
 #include "rocksdb/status.h"
@@ -18,6 +19,11 @@ namespace rocksync {
 rocksdb::Status NameNewerRocksDB(const rocksdb::Status& status,
                                  rocksdb::Env* env,
                                  const std::string& directory);
+
+// Before a running replica is copied, of which this is the OPTIONS file, or its
+// first 4 KiB. NotSupported, with both versions and the remedy: it is of a
+// newer RocksDB, patch releases apart, whose files this one may not read.
+rocksdb::Status CheckSourceIsNotNewer(std::string_view options_file);
 
 }  // namespace rocksync
 

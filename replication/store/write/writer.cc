@@ -216,11 +216,11 @@ Status Writer::WriteMany(const WriteOptions& options,
   if (plan.has_range) {
     // Which keys it deletes is known only once nobody writes.
     const PatientGuard all(indexed_->locks(), gives_up);
-    return all.held() ? CommitPlanned(options, wall_ms, *batch, plan)
+    return all.held() ? CommitPlanned(options, gives_up, wall_ms, *batch, plan)
                       : WouldBeSlowedDown();
   }
   const PatientGuard guard(indexed_->locks(), plan.stripes, gives_up);
-  return guard.held() ? CommitPlanned(options, wall_ms, *batch, plan)
+  return guard.held() ? CommitPlanned(options, gives_up, wall_ms, *batch, plan)
                       : WouldBeSlowedDown();
 }
 
@@ -254,13 +254,12 @@ Status Writer::CheckBatch(const WriteOptions& options, uint64_t wall_ms,
   return status;
 }
 
-// REQUIRES: the plan's stripes are held.
-Status Writer::CommitPlanned(const WriteOptions& options, uint64_t wall_ms,
-                             const rocksdb::WriteBatch& batch,
+Status Writer::CommitPlanned(const WriteOptions& options,
+                             const std::function<bool()>& gives_up,
+                             uint64_t wall_ms, const rocksdb::WriteBatch& batch,
                              const PlannedBatch& plan) {
   Version version;
-  const Status status = indexed_->DrawVersion(
-      wall_ms, &version, NotSlowedDown(indexed_->db(), options));
+  const Status status = indexed_->DrawVersion(wall_ms, &version, gives_up);
   if (!status.ok()) return status;
   return plan.verbatim ? CommitVerbatim(options, batch, plan, version)
                        : CommitRewritten(options, batch, plan, version);
@@ -477,7 +476,10 @@ Status Writer::WriteChanged(
                      indexed_->hasher(), &plan);
   const uint64_t wall_ms = indexed_->WallMs();
   if (status.ok()) status = CheckBatch(options, wall_ms, batch, &plan);
-  return status.ok() ? CommitPlanned(options, wall_ms, batch, plan) : status;
+  if (!status.ok()) return status;
+  // One of its own: the application's function may have taken long.
+  const auto gives_up = NotSlowedDown(indexed_->db(), options);
+  return CommitPlanned(options, gives_up, wall_ms, batch, plan);
 }
 
 }  // namespace rocksync

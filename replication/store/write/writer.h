@@ -67,7 +67,10 @@ class Writer {
   rocksdb::Status CheckBatch(const rocksdb::WriteOptions& options,
                              uint64_t wall_ms, const rocksdb::WriteBatch& batch,
                              PlannedBatch* plan);
+  // `gives_up`: of the write's locks (NotSlowedDown).
+  // REQUIRES: the plan's stripes are held.
   rocksdb::Status CommitPlanned(const rocksdb::WriteOptions& options,
+                                const std::function<bool()>& gives_up,
                                 uint64_t wall_ms,
                                 const rocksdb::WriteBatch& batch,
                                 const PlannedBatch& plan);

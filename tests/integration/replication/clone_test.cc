@@ -24,6 +24,7 @@
 #include "replication/clone/clone_directory.h"
 #include "replication/clone/clone_messages.h"
 #include "replication/store/format/clone_record.h"
+#include "rocksdb/utilities/options_util.h"
 #include "rocksync/replica_id.h"
 #include "tests/integration/replication/clone_child.h"
 #include "tests/integration/replication/failing_disk.h"
@@ -597,6 +598,29 @@ TEST_F(CloneTest, WhatOpenRefusesIsRefusedBeforeTheCopy) {
   EXPECT_FALSE(fs::exists(Dir()));
   families_.pop_back();
   ASSERT_TRUE(IsOk(Clone()));
+}
+
+TEST_F(CloneTest, ASourceWithANewerRocksDBIsRefusedBeforeTheCopy) {
+  Fill("a", 100);
+  std::string name;
+  std::string options;
+  const std::string directory = source_->db()->GetName();
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  ASSERT_TRUE(IsOk(rocksdb::GetLatestOptionsFileName(directory, env, &name)));
+  name = directory + "/" + name;
+  ASSERT_TRUE(IsOk(rocksdb::ReadFileToString(env, name, &options)));
+  // A large one: the whole of it is received.
+  std::string newer = options + std::string(kCloneChunkBytes, '#');
+  constexpr std::string_view kVersion = "rocksdb_version=";
+  newer.insert(newer.find(kVersion) + kVersion.size(), "9");
+  ASSERT_TRUE(IsOk(rocksdb::WriteStringToFile(env, newer, name)));
+  const rocksdb::Status s = Clone();
+  EXPECT_TRUE(s.IsNotSupported()) << s.ToString();
+  EXPECT_NE(s.ToString().find("runs with RocksDB 9"), std::string::npos);
+  EXPECT_FALSE(fs::exists(Dir()));
+  ASSERT_TRUE(IsOk(rocksdb::WriteStringToFile(env, options, name)));
+  ASSERT_TRUE(IsOk(Clone()));
+  ExpectEqualToSource();
 }
 
 TEST_F(CloneTest, PlacesElsewhereAreRefused) {

@@ -73,5 +73,29 @@ TEST_F(NewerRocksDBTest, OtherErrorsStay) {
           .IsNotSupported());
 }
 
+TEST(NewerSourceTest, IsRefusedByBothVersions) {
+  const auto text = [](int major, int minor, int patch) {
+    return "[Version]\n  rocksdb_version=" +
+           std::to_string(ROCKSDB_MAJOR + major) + "." +
+           std::to_string(ROCKSDB_MINOR + minor) + "." +
+           std::to_string(ROCKSDB_PATCH + patch) + "\n";
+  };
+  for (const std::string& newer :
+       {text(0, 1, 0), text(1, -ROCKSDB_MINOR, -ROCKSDB_PATCH)}) {
+    const Status s = CheckSourceIsNotNewer(newer);
+    EXPECT_TRUE(s.IsNotSupported()) << newer;
+    EXPECT_THAT(s.ToString(),
+                HasSubstr("this program has " + std::to_string(ROCKSDB_MAJOR) +
+                          "." + std::to_string(ROCKSDB_MINOR) + "."));
+    EXPECT_THAT(s.ToString(), HasSubstr("or let sessions bring the pairs"));
+  }
+  for (const std::string& readable :
+       {text(0, 0, 0), text(0, 0, 1), std::string("rocksdb_version=6.29.5"),
+        std::string("rocksdb_version="), std::string(),
+        std::string(5000, '#') + text(1, 0, 0)}) {
+    EXPECT_TRUE(CheckSourceIsNotNewer(readable).ok());
+  }
+}
+
 }  // namespace
 }  // namespace rocksync
