@@ -87,7 +87,8 @@ Status CheckHasIndex(const std::string& directory, const char* if_plain) {
   Status status = CheckIsDatabase(directory);
   std::vector<std::string> names;
   if (status.ok()) {
-    status = rocksdb::DB::ListColumnFamilies({}, directory, &names);
+    status = NameDamagedFile(
+        rocksdb::DB::ListColumnFamilies({}, directory, &names), env, directory);
   }
   Marker marker;
   if (!status.ok() ||

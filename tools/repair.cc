@@ -1,6 +1,8 @@
 #include "tools/repair.h"
 
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "replication/store/format/index_key.h"
 #include "replication/store/offline/repair.h"
@@ -32,6 +34,19 @@ constexpr char kElsewhere[] =
     "and repair again (with Debian's RocksDB, which has assertions, that ends "
     "at one, and nothing is lost: use a rocksync with another)";
 
+// Without that, Open refuses.
+std::string DiscardLost(const std::vector<std::string>& without_table) {
+  std::string names;
+  for (const std::string& family : without_table) {
+    if (family == kIndexFamilyName) continue;
+    names += (names.empty() ? "'" : ", '") + family + "'";
+  }
+  return names.empty() ? ""
+                       : "; name in discard_history_of as well what was "
+                         "replicated of " +
+                             names;
+}
+
 }  // namespace
 
 int RunRepair(const RepairToolOptions& options, std::ostream& out,
@@ -59,13 +74,9 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
            "take it, as a file that was ingested\n";
   }
   for (const std::string& family : repaired.without_table) {
-    out << "the column family '" << family << "' had no table in "
+    out << "the column family '" << family << "' had no table that reads in "
         << options.directory << ", and what of it is in the log was left out; "
-        << kElsewhere
-        << (family == kIndexFamilyName
-                ? "\n"
-                : "; if it is a replicated one, name it in discard_history_of "
-                  "as well\n");
+        << kElsewhere << "\n";
   }
   if (!repaired.missing_table.empty()) {
     out << repaired.missing_table
@@ -91,7 +102,7 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
       << (!repaired.has_index                 ? kAdopt
           : !repaired.without_entries.empty() ? kOpenAsNewAndAdopt
                                               : kOpenAsNew)
-      << '\n';
+      << DiscardLost(repaired.without_table) << '\n';
   return repaired.left_out.empty() && repaired.without_table.empty() &&
                  repaired.missing_table.empty() && repaired.lost_log.empty() &&
                  repaired.damaged_log.empty() &&

@@ -436,6 +436,8 @@ class Transfer {
       if (s.ok() && at == 0) version = CheckSourceIsNotNewer(bytes);
       at += bytes.size();
     }
+    // It does not come back: the source needs to keep no checkpoint for it.
+    if (!version.ok()) (void)first_.Send(DoneMessage());
     return s.ok() ? version : s;
   }
 

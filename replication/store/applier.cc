@@ -192,6 +192,8 @@ Status Applier::CheckTerms(const Batch& batch) const {
   }
   // A foreign write has no version yet. It may be later.
   if (!index_build_->AllIsIndexed(batch.cancelled)) {
+    // Behind a write that sits in one, no look comes to an end.
+    if (WritesStall(indexed_->db())) return Stalled();
     return Status::TryAgain("rocksync",
                             InProgressText(index_build_->Progress()));
   }

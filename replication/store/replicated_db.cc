@@ -302,7 +302,7 @@ Status ReplicatedDB::DeleteRange(const WriteOptions& options,
   const Status status = MayPass(family, "DeleteRange with a timestamp",
                                 "use DeleteRange without one");
   return status.ok()
-             ? Counted()->Count(1,
+             ? Counted()->Count(options, 1,
                                 [&] {
                                   return db_->DeleteRange(
                                       options, family, begin_key, end_key, ts);
@@ -317,7 +317,7 @@ Status ReplicatedDB::Merge(const WriteOptions& options,
       MayPass(family, "Merge with a timestamp", "use Merge without one");
   return status.ok()
              ? Counted()->Count(
-                   1,
+                   options, 1,
                    [&] { return db_->Merge(options, family, key, ts, value); })
              : status;
 }

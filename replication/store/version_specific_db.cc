@@ -139,7 +139,7 @@ Status VersionSpecificDB::PutEntity(const rocksdb::WriteOptions& options,
                                   "encode the columns into values and use Put");
     if (!status.ok()) return status;
   }
-  return Counted()->Count(groups.size(),
+  return Counted()->Count(options, groups.size(),
                           [&] { return db_->PutEntity(options, key, groups); });
 }
 #endif

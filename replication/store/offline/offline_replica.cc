@@ -7,8 +7,10 @@
 #include "replication/base/status.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
+#include "replication/store/format/marker.h"
 #include "replication/store/index/index_snapshot.h"
 #include "replication/store/open/closed_writes.h"
+#include "replication/store/open/provenance.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -143,9 +145,12 @@ Status OfflineReplica::OpenToWrite(
         return handle->GetName() == kIndexFamilyName;
       });
   if (index == handles.end()) {
-    return Status::InvalidArgument(
-        "rocksync: " + db->GetName() + " is a plain database",
-        "it has no index to compare by");
+    Marker marker;
+    return ReadMarker(db->GetEnv(), db->GetName(), &marker).IsNotFound()
+               ? Status::InvalidArgument(
+                     "rocksync: " + db->GetName() + " is a plain database",
+                     "it has no index to compare by")
+               : Refusal(Provenance::kIndexLost, db->GetName());
   }
   std::unique_ptr<OfflineReplica> opened(new OfflineReplica);
   std::vector<FamilyRecord> records;

@@ -113,7 +113,8 @@ Status DamagedCurrent(const std::string& text, const std::string& name) {
   return Status::Corruption(
       "rocksync: the file CURRENT of " + name + " is damaged",
       "write the name of the MANIFEST-* that is there into it, and a line "
-      "feed; or move the directory away and start a new, empty replica: " +
+      "feed; or, if this replica may hold something alone, `rocksync repair`; "
+      "or move the directory away and start a new, empty replica: " +
           text);
 }
 

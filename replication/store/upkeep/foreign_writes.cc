@@ -48,7 +48,11 @@ Status ForeignWrites::Deal(bool may_wait, bool quiet,
   std::vector<ForeignRange> ranges;
   const Finding finding = Find(
       may_wait ? cancelled : [] { return true; }, &numbers, &ranges);
-  if (finding == Finding::kUnsure) return Status::Incomplete("not known yet");
+  if (finding == Finding::kUnsure) {
+    return Status::Incomplete(
+        "rocksync: whether another program writes is not known yet",
+        "a write is under way, or files are being ingested");
+  }
   if (finding == Finding::kNone) {
     if (quiet) known_ = std::move(now);
     return Status::OK();

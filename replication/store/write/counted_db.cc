@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "replication/store/write/patience.h"
+
 namespace rocksync {
 namespace {
 
@@ -47,8 +49,18 @@ uint64_t CountedDB::Done() const {
   return sum;
 }
 
-void CountedDB::WaitForGate() const {
-  while (gate_.load(std::memory_order_acquire) != 0) gate_.wait(1);
+bool CountedDB::WaitForGate(const WriteOptions& options) const {
+  const auto impatient = Impatient();
+  while (gate_.load(std::memory_order_acquire) != 0) {
+    if (!options.no_slowdown) {
+      gate_.wait(1);
+    } else if (impatient()) {
+      return false;
+    } else {
+      std::this_thread::sleep_for(kPoll);
+    }
+  }
+  return true;
 }
 
 void CountedDB::OpenGate() {
@@ -57,7 +69,8 @@ void CountedDB::OpenGate() {
 }
 
 template <typename Operation>
-Status CountedDB::Counted(uint64_t numbers, const Operation& operation) {
+Status CountedDB::Counted(const WriteOptions& options, uint64_t numbers,
+                          const Operation& operation) {
   const Status writable = LogStatus();
   if (!writable.ok()) return writable;
   Cell* const cell = MyCell();
@@ -66,7 +79,7 @@ Status CountedDB::Counted(uint64_t numbers, const Operation& operation) {
   cell->begun.fetch_add(numbers);
   while (gate_.load() != 0) {
     cell->begun.fetch_sub(numbers);
-    WaitForGate();
+    if (!WaitForGate(options)) return WouldBeSlowedDown();
     cell->begun.fetch_add(numbers);
   }
   const Status status = operation();
@@ -79,12 +92,14 @@ Status CountedDB::Counted(uint64_t numbers, const Operation& operation) {
 }
 
 bool CountedDB::Drain(const std::function<bool()>& cancelled) const {
+  const auto impatient = Impatient();
   for (int tries = 0;; ++tries) {
     // Done first: no cell's is ever larger than what has begun there, so equal
     // sums are equal cell by cell.
     const uint64_t done = Done();
     if (done == Begun()) return true;
     if (cancelled && cancelled()) return false;
+    if (impatient() && WritesStall(db_)) return false;
     if (tries < kYields) {
       std::this_thread::yield();
     } else {
@@ -117,7 +132,11 @@ bool CountedDB::CountForeign(const std::function<bool()>& cancelled,
 Status CountedDB::Alone(const std::function<Status()>& work) {
   const std::lock_guard lock(counting_);
   gate_.store(1);
-  Drain({});
+  while (!Drain({})) {
+    OpenGate();
+    std::this_thread::sleep_for(kStallPatience);
+    gate_.store(1);
+  }
   const uint64_t before = GetLatestSequenceNumber();
   const Status status = work();
   base_.fetch_add(GetLatestSequenceNumber() - before);
@@ -138,60 +157,67 @@ void CountedDB::ReleaseSnapshot(const rocksdb::Snapshot* snapshot) {
 
 Status CountedDB::Put(const WriteOptions& options, ColumnFamilyHandle* family,
                       const Slice& key, const Slice& value) {
-  return Counted(1, [&] { return db_->Put(options, family, key, value); });
+  return Counted(options, 1,
+                 [&] { return db_->Put(options, family, key, value); });
 }
 
 Status CountedDB::Put(const WriteOptions& options, ColumnFamilyHandle* family,
                       const Slice& key, const Slice& ts, const Slice& value) {
-  return Counted(1, [&] { return db_->Put(options, family, key, ts, value); });
+  return Counted(options, 1,
+                 [&] { return db_->Put(options, family, key, ts, value); });
 }
 
 Status CountedDB::PutEntity(const WriteOptions& options,
                             ColumnFamilyHandle* family, const Slice& key,
                             const rocksdb::WideColumns& columns) {
-  return Counted(1,
+  return Counted(options, 1,
                  [&] { return db_->PutEntity(options, family, key, columns); });
 }
 
 Status CountedDB::Delete(const WriteOptions& options,
                          ColumnFamilyHandle* family, const Slice& key) {
-  return Counted(1, [&] { return db_->Delete(options, family, key); });
+  return Counted(options, 1, [&] { return db_->Delete(options, family, key); });
 }
 
 Status CountedDB::Delete(const WriteOptions& options,
                          ColumnFamilyHandle* family, const Slice& key,
                          const Slice& ts) {
-  return Counted(1, [&] { return db_->Delete(options, family, key, ts); });
+  return Counted(options, 1,
+                 [&] { return db_->Delete(options, family, key, ts); });
 }
 
 Status CountedDB::SingleDelete(const WriteOptions& options,
                                ColumnFamilyHandle* family, const Slice& key) {
-  return Counted(1, [&] { return db_->SingleDelete(options, family, key); });
+  return Counted(options, 1,
+                 [&] { return db_->SingleDelete(options, family, key); });
 }
 
 Status CountedDB::SingleDelete(const WriteOptions& options,
                                ColumnFamilyHandle* family, const Slice& key,
                                const Slice& ts) {
-  return Counted(1,
+  return Counted(options, 1,
                  [&] { return db_->SingleDelete(options, family, key, ts); });
 }
 
 Status CountedDB::DeleteRange(const WriteOptions& options,
                               ColumnFamilyHandle* family,
                               const Slice& begin_key, const Slice& end_key) {
-  return Counted(
-      1, [&] { return db_->DeleteRange(options, family, begin_key, end_key); });
+  return Counted(options, 1, [&] {
+    return db_->DeleteRange(options, family, begin_key, end_key);
+  });
 }
 
 Status CountedDB::Merge(const WriteOptions& options, ColumnFamilyHandle* family,
                         const Slice& key, const Slice& value) {
-  return Counted(1, [&] { return db_->Merge(options, family, key, value); });
+  return Counted(options, 1,
+                 [&] { return db_->Merge(options, family, key, value); });
 }
 
 Status CountedDB::Write(const WriteOptions& options,
                         rocksdb::WriteBatch* batch) {
   if (batch == nullptr) return db_->Write(options, batch);
-  return Counted(batch->Count(), [&] { return db_->Write(options, batch); });
+  return Counted(options, batch->Count(),
+                 [&] { return db_->Write(options, batch); });
 }
 
 Status CountedDB::FlushWAL(bool sync) {
@@ -204,9 +230,9 @@ Status CountedDB::SyncWAL() {
   return writable.ok() ? db_->SyncWAL() : writable;
 }
 
-Status CountedDB::Count(uint64_t numbers,
+Status CountedDB::Count(const WriteOptions& options, uint64_t numbers,
                         const std::function<Status()>& write) {
-  return Counted(numbers, write);
+  return Counted(options, numbers, write);
 }
 
 Status CountedDB::Ingest(const std::function<Status()>& ingestion) {

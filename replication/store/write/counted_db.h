@@ -46,19 +46,21 @@ class CountedDB final : public rocksdb::StackableDB {
 
   // How many sequence numbers foreign writes took. Writers wait only if some
   // write is under way just now. False: not known, since `cancelled` said so
-  // first, or since files are being ingested and their numbers are not told
-  // yet.
+  // first, since one that is under way sits in a stall, or since files are
+  // being ingested and their numbers are not told yet.
   bool CountForeign(const std::function<bool()>& cancelled, uint64_t* foreign);
   // They are dealt with: they count no more.
   void Accept(uint64_t foreign) { base_.fetch_add(foreign); }
 
   // Runs what takes sequence numbers in a way of its own (an import), while
-  // no other write goes on, and counts them all. Holds all writers up.
+  // no other write goes on, and counts them all. Holds all writers up, but not
+  // while it waits for one that sits in a stall.
   rocksdb::Status Alone(const std::function<rocksdb::Status()>& work);
 
   // Runs a write that takes `numbers`, by a call of RocksDB's that this class
-  // does not override.
-  rocksdb::Status Count(uint64_t numbers,
+  // does not override. Incomplete, as of all writes with no_slowdown: others
+  // are held up for long.
+  rocksdb::Status Count(const rocksdb::WriteOptions& options, uint64_t numbers,
                         const std::function<rocksdb::Status()>& write);
   // Runs what ingests files; how many numbers they take, FileWatch tells.
   rocksdb::Status Ingest(const std::function<rocksdb::Status()>& ingestion);
@@ -134,12 +136,16 @@ class CountedDB final : public rocksdb::StackableDB {
   static constexpr size_t kCells = 64;
 
   Cell* MyCell();
-  void WaitForGate() const;
+  // False: it has no_slowdown, and has waited long enough.
+  bool WaitForGate(const rocksdb::WriteOptions& options) const;
   template <typename Operation>
-  rocksdb::Status Counted(uint64_t numbers, const Operation& operation);
+  rocksdb::Status Counted(const rocksdb::WriteOptions& options,
+                          uint64_t numbers, const Operation& operation);
   uint64_t Begun() const;
   uint64_t Done() const;
-  // Until no write is under way. REQUIRES: the gate is closed.
+  // Until no write is under way. False: `cancelled` said so first, or RocksDB
+  // stalls one; its flush, which ends that, may wait for a write of a listener.
+  // REQUIRES: the gate is closed.
   bool Drain(const std::function<bool()>& cancelled) const;
   void OpenGate();
 

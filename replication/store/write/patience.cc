@@ -39,8 +39,7 @@ std::function<bool()> NotSlowedDown(rocksdb::DB* db,
 }
 
 Status WouldBeSlowedDown() {
-  return Status::Incomplete("Write stall",
-                            "rocksync: another write of the key waits");
+  return Status::Incomplete("Write stall", "rocksync: another write waits");
 }
 
 Status Stalled() {

@@ -618,6 +618,7 @@ TEST_F(CloneTest, ASourceWithANewerRocksDBIsRefusedBeforeTheCopy) {
   EXPECT_TRUE(s.IsNotSupported()) << s.ToString();
   EXPECT_NE(s.ToString().find("runs with RocksDB 9"), std::string::npos);
   EXPECT_FALSE(fs::exists(Dir()));
+  EXPECT_TRUE(Eventually([this] { return Checkpoints() == 0; }));
   ASSERT_TRUE(IsOk(rocksdb::WriteStringToFile(env, options, name)));
   ASSERT_TRUE(IsOk(Clone()));
   ExpectEqualToSource();

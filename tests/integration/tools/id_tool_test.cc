@@ -8,6 +8,9 @@
 #include <sstream>
 #include <string>
 
+#include "replication/store/format/current_manifest.h"
+#include "rocksync/replicated_db.h"
+#include "tests/support/flip_bit.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/id.h"
 
@@ -77,6 +80,24 @@ TEST_F(IdToolTest, AFileIsNoDirectory) {
   err_.str("");
   EXPECT_EQ(MakeId(), 2);
   EXPECT_THAT(err_.str(), HasSubstr(Path() + " is a file"));
+}
+
+TEST_F(IdToolTest, ADamagedManifestIsNamedWithTheRemedy) {
+  ReplicatedDB* opened = nullptr;
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  ReplicatedDBOptions replication;
+  replication.cluster_name = "test";
+  replication.cluster_secret.fill(7);
+  ASSERT_TRUE(ReplicatedDB::Open(options, replication, Path(), &opened).ok());
+  delete opened;
+  std::string manifest;
+  ASSERT_TRUE(CurrentManifest(rocksdb::Env::Default(), Path(), &manifest).ok());
+  manifest.pop_back();  // a line feed
+  FlipABit(Path() + "/" + manifest, 20);
+  EXPECT_EQ(PrintId(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("rocksync: the MANIFEST of " + Path()));
+  EXPECT_THAT(err_.str(), HasSubstr("`rocksync repair`"));
 }
 
 TEST_F(IdToolTest, OtherFilesAreNoDatabase) {

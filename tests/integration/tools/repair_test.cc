@@ -377,7 +377,10 @@ TEST_F(RepairTest, AFamilyWithoutATableIsNamed) {
   db_.reset();
   ASSERT_EQ(Repair(), 1) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("the column family 'other' had no table"));
-  EXPECT_THAT(out_.str(), HasSubstr("name it in discard_history_of as well"));
+  EXPECT_THAT(out_.str(),
+              HasSubstr("all of it is compared with its index; name in "
+                        "discard_history_of as well what was "
+                        "replicated of 'other'\n"));
   replication_.open_copy_as_new_replica = true;
   EXPECT_FALSE(Open("copy").ok());
   replication_.discard_history_of = {"other"};

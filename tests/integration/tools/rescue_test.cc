@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "nlohmann/json.hpp"
 #include "replication/store/format/index_key.h"
@@ -20,6 +22,7 @@
 #include "rocksdb/sst_file_reader.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/support/file_content.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -263,6 +266,25 @@ TEST_F(RescueTest, Errors) {
   std::filesystem::create_directory(directory_ / "rescued");
   EXPECT_EQ(Rescue(b_->address()), kRescueError);
   EXPECT_THAT(err_.str(), HasSubstr("name another"));
+}
+
+TEST_F(RescueTest, AReplicaWithoutItsIndexIsNoPlainDatabase) {
+  const std::string name = a_->setting().directory;
+  a_->Stop();
+  a_->Close();
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> db;
+  ASSERT_TRUE(IsOk(OpenAllPlain({}, name, &handles, &db)));
+  for (rocksdb::ColumnFamilyHandle* handle : handles) {
+    if (handle->GetName() == kIndexFamilyName) {
+      ASSERT_TRUE(IsOk(db->DropColumnFamily(handle)));
+    }
+    ASSERT_TRUE(IsOk(db->DestroyColumnFamilyHandle(handle)));
+  }
+  db.reset();
+  EXPECT_EQ(Rescue(b_->address()), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("the index of " + name + " is lost"));
+  EXPECT_THAT(err_.str(), HasSubstr("adopt_after_index_loss"));
 }
 
 TEST_F(RescueTest, WhereTheExportCannotBeMadeIsSaid) {
