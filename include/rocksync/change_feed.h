@@ -50,8 +50,9 @@ class ChangeFeed {
   // Waits until there is a change, and fetches all there are. Changes of one
   // key are in the order in which they were applied.
   //
-  //   OK        `*changes` are not empty, or `*missed` is not 0: so many more
-  //             came behind `*changes`, before what the next call fetches
+  //   OK        `*changes` are not empty, or `*missed` is not 0: the number of
+  //             changes that are left out between `*changes` and those of the
+  //             next call
   //   TimedOut  none came within `timeout`; a longer one than kMostDuration
   //             (rocksync/limits.h) counts as kMostDuration, a negative one
   //             as 0

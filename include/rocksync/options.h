@@ -60,16 +60,16 @@ struct ReplicatedDBOptions {
   std::shared_ptr<ApplyHook> hook;
 
   // How pairs from peers are written. disableWAL is refused, and so is a
-  // protection_bytes_per_key that RocksDB does not know. no_slowdown is set by
-  // the library itself so that it can be stopped while RocksDB stalls, and
-  // low_pri has no effect, since RocksDB would then refuse such writes for as
-  // long as there is anything to compact.
+  // protection_bytes_per_key that RocksDB does not know. The library sets
+  // no_slowdown itself, so that Replicator::Stop need not wait for the end of a
+  // stall. low_pri has no effect, since RocksDB would then refuse such writes
+  // for as long as there is anything to compact.
   rocksdb::WriteOptions apply_write_options;
 
   // Take over an existing plain database: its pairs are hashed in the
   // background while the application reads and writes, one read of everything.
   // Until that is done, peers are refused with the percentage. False: such a
-  // database is refused.
+  // database is refused with InvalidArgument.
   //
   // Adopted pairs are unversioned (version 0), as nothing says how old they
   // are. If two replicas adopt different values of a key, the greater element
@@ -126,8 +126,8 @@ struct ReplicatedDBOptions {
   // copy.
   bool open_copy_as_new_replica = false;
 
-  // The id of the replica that this opening makes of a directory without a
-  // database, or of a plain one; 0: the one that `rocksync id --make` wrote
+  // The id that a new replica gets, where this opening makes a database or
+  // adopts a plain one; 0: the one that `rocksync id --make` wrote
   // there, else a random one. It lets several databases of one process, each
   // of a cluster of its own, share one certificate
   // (rocksync/shared_listener.h). No replica of this cluster may ever have had

@@ -104,9 +104,11 @@ struct RestampResult {
 //  * Put, Delete, Write: as in RocksDB. One version a batch; the application's
 //    batch is not altered; several operations on one key apply in order. The
 //    batch is atomic here; its pairs arrive at a peer in any order. A write
-//    with WriteOptions::no_slowdown waits for no other one that sits in a
-//    stall, and for a busy lock 0.2 s at most: Incomplete. So RocksDB's
-//    listeners write.
+//    with WriteOptions::no_slowdown returns Incomplete, and writes nothing,
+//    where it would wait for RocksDB's stall, for another write that sits in
+//    one, or for other locks for half a second. A listener of RocksDB's that
+//    writes has to set it: else its write may wait for a flush that waits for
+//    the listener.
 //  * SingleDelete is written as Delete.
 //  * Merge is resolved under the lock, see ReplicatedDBOptions::merge_families.
 //  * DeleteRange deletes the keys held at that moment, one tombstone each.
@@ -138,8 +140,9 @@ struct RestampResult {
 //  * Handles of column families go back by DestroyColumnFamilyHandle, before
 //    Close or the end of the database. `delete handle`, which RocksDB takes as
 //    well, ends the process at Close. Calls that write to a family, flush,
-//    compact or drop it refuse a handle of another database (InvalidArgument);
-//    of a batch they cannot tell, since a WriteBatch notes a family's number.
+//    compact or drop it refuse a handle of another database (InvalidArgument).
+//    A WriteBatch notes only a family's number: if it was filled with handles
+//    of another database, it is written to the families of these numbers here.
 //  * Wide-column entities that are there already, or bypass rocksync (see
 //    below), are not replicated, and no peer is equal to a replica that has
 //    one: GetIndexBuildProgress() does not end, its status is NotSupported and
@@ -153,9 +156,9 @@ struct RestampResult {
 //    the manager's budget. With atomic_flush, a Flush of some families while
 //    RocksDB flushes others may end the process in an assertion of RocksDB's,
 //    if it was built with assertions (Debian's 7.8.3 was): leave flushing to
-//    RocksDB there, or Flush all families. If the disk gets full to the last
-//    byte while the manager stalls writes, RocksDB may hang until the process
-//    is killed.
+//    RocksDB there, or Flush all families. If the disk gets full, RocksDB may
+//    hang with atomic_flush, or while the manager stalls writes, until the
+//    process is killed (operating.md, "Memtables that share a budget").
 //  * CreateColumnFamily: the family is replicated if the options say so. If it
 //    fails there is no handle. On a disk that fails meanwhile RocksDB may
 //    have made the family all the same (DB::ListColumnFamilies): call it again,
@@ -209,7 +212,8 @@ class ReplicatedDB : public VersionSpecificDB {
   // database; a session that still reads through one keeps it until it is done.
   // If the index is named, too, as rocksdb::LoadLatestOptions does, its options
   // are the library's all the same, and its handle is null. Take it out of the
-  // handles: writes refuse it, but as with any RocksDB reads do not look.
+  // handles: a write refuses a null handle, and a read crashes, as RocksDB's
+  // do.
   // (rocksync/options_file.h leaves the index out.)
   static rocksdb::Status Open(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
@@ -413,10 +417,11 @@ class ReplicatedDB : public VersionSpecificDB {
   // `change` is called once, or not at all if an error comes first; its own
   // error is returned, and nothing is written. It must not throw, should be
   // quick (all writers may come to wait for it), and may read the database, but
-  // not write: Put, Delete, Write and Update of replicated families,
-  // SetMembers, CollectTombstones, CreateColumnFamily (also with an import) and
+  // not write: all writes to replicated families, SetMembers,
+  // CollectTombstones, CreateColumnFamily (also with an import) and
   // DropColumnFamily return InvalidArgument in it. Nor may it wait for a thread
-  // that writes, or for a session (SyncNow).
+  // that writes, or for a session (SyncNow). With no_slowdown Update is
+  // Incomplete where a Put would be; `change` may have been called.
   //
   // Errors, with nothing written: NotSupported for a family that is not
   // replicated, since its writers hold no locks, for a wide-column entity, and

@@ -218,7 +218,8 @@ struct ReplicationStats {
   uint64_t pairs_received = 0;
   uint64_t pairs_applied = 0;
   uint64_t pairs_superseded = 0;  // received; it or a later version was here
-  // Received and not applied: further in the future than max_clock_ahead_ms.
+  // How often a session or a stream brought a pair that was not applied, as it
+  // is further in the future than max_clock_ahead_ms. Each try counts.
   uint64_t pairs_held_back = 0;
   uint64_t bytes_filters = 0;
   uint64_t bytes_offers = 0;

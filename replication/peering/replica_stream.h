@@ -76,9 +76,9 @@ class ReplicaStream final : public StreamHost {
   bool AskForMissing(uint64_t now_ms) override;
   void NoteSent(uint64_t pairs) override { line_->AddSent(pairs, 0); }
   void NoteGivenUp(uint64_t changes) override { line_->AddGap(changes); }
-  void NoteTaken(uint64_t pairs, uint64_t applied,
-                 uint64_t duplicates) override {
-    line_->AddTaken(pairs, applied, duplicates);
+  void NoteTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates,
+                 uint64_t held_back) override {
+    line_->AddTaken(pairs, applied, duplicates, held_back);
   }
 
  private:

@@ -158,13 +158,15 @@ void StreamLine::AddReceived(uint64_t bytes) {
   Count([=](StreamStats* stream) { stream->bytes_received += bytes; });
 }
 
-void StreamLine::AddTaken(uint64_t pairs, uint64_t applied,
-                          uint64_t duplicates) {
+void StreamLine::AddTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates,
+                          uint64_t held_back) {
   Count([=](StreamStats* stream) {
     stream->pairs_received += pairs;
     stream->pairs_applied += applied;
     stream->duplicates += duplicates;
   });
+  const std::lock_guard lock(board_->mutex_);
+  board_->totals_.pairs_held_back += held_back;
 }
 
 void StreamLine::AddGap(uint64_t pairs) {

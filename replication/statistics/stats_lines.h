@@ -70,7 +70,8 @@ class StreamLine {
 
   void AddSent(uint64_t pairs, uint64_t bytes);
   void AddReceived(uint64_t bytes);
-  void AddTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates);
+  void AddTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates,
+                uint64_t held_back);
   void AddGap(uint64_t pairs);
   // So many changes, the oldest made at `since`, are not taken by the peer yet.
   void SetLag(uint64_t pairs, Clock::time_point since);

@@ -193,7 +193,7 @@ Status Applier::CheckTerms(const Batch& batch) const {
   // A foreign write has no version yet. It may be later.
   if (!index_build_->AllIsIndexed(batch.cancelled)) {
     // Behind a write that sits in one, no look comes to an end.
-    if (WritesStall(indexed_->db())) return Stalled();
+    if (WritesStall(indexed_->db())) return WouldBeSlowedDown();
     return Status::TryAgain("rocksync",
                             InProgressText(index_build_->Progress()));
   }

@@ -66,7 +66,8 @@ Status IncomingChanges::Apply() {
         std::count(outcomes_.begin(), outcomes_.end(), outcome));
   };
   host_->NoteTaken(received, count(ApplyOutcome::kApplied),
-                   count(ApplyOutcome::kSuperseded));
+                   count(ApplyOutcome::kSuperseded),
+                   count(ApplyOutcome::kHeldBack));
   NoteArrived();
   return status;
 }

@@ -102,8 +102,8 @@ class StreamHost {
   // pairs that came.
   virtual void NoteSent(uint64_t pairs) {}
   virtual void NoteGivenUp(uint64_t changes) {}
-  virtual void NoteTaken(uint64_t pairs, uint64_t applied,
-                         uint64_t duplicates) {}
+  virtual void NoteTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates,
+                         uint64_t held_back) {}
 
   // A session is to find what the stream did not bring. Whoever dialed begins
   // it; the other side has to tell it.

@@ -14,6 +14,10 @@ namespace rocksync {
 inline rocksdb::Status NameCannotBeMade(const rocksdb::Status& status,
                                         const std::string& directory) {
   const std::string text = status.ToString();
+  if (text.find("exists but is not a directory") != std::string::npos) {
+    return rocksdb::Status::IOError("rocksync: " + directory + " is a file",
+                                    "give a directory");
+  }
   if (text.find("While mkdir") == std::string::npos) return status;
   const bool no_parent = text.find("No such file") != std::string::npos;
   const std::string message = "rocksync: " + directory + " cannot be made";

@@ -190,10 +190,11 @@ Status CheckNoLogIsThere(Env* env, const std::string& directory,
   if (!status.ok() || found == names.end()) return status;
   return Status::InvalidArgument(
       "rocksync: " + directory + " is to be made with wal_dir " + wal_dir +
-          ", which holds the log of another database, or all of it (" + *found +
-          ")",
-      "give each database its own; or, if that database is gone, remove its "
-      "log");
+          ", which holds the log of another database, or that database "
+          "itself (" +
+          *found + ")",
+      "give each database a directory of its own; or, if that database is "
+      "gone, remove its log");
 }
 
 Status CheckLogCanBeSynced(const rocksdb::DBOptions& options,

@@ -59,20 +59,21 @@ std::string OptionOf(const std::string& directory, const NamedPath& named) {
 Status IsAnothers(const std::string& directory, const NamedPath& named,
                   const FoundOwner& found) {
   const std::string what = OptionOf(directory, named);
-  const std::string give_up = "give each database its own; or, if that one " +
-                              std::string("does not use ") + named.path +
-                              " any more, remove " + named.path + "/" +
-                              kOwnerFileName;
+  const std::string give_up =
+      "give each database a directory of its own; or, if that one " +
+      std::string("does not use ") + named.path + " any more, remove " +
+      named.path + "/" + kOwnerFileName;
   switch (found.ownership) {
     case Ownership::kDatabase:
       return Status::InvalidArgument(
           what + ", is the directory of another database",
-          "give each database its own");
+          "give each database a directory of its own");
     case Ownership::kWithin:
       return Status::InvalidArgument(
           what + ", lies in the directory of another database, " +
               found.anothers + ", whose log or tables may be there",
-          "give each database its own; or, if this one's are there, move them "
+          "give each database a directory of its own; or, if this one's are "
+          "there, move them "
           "out of that directory");
     case Ownership::kNamedBefore:
       return Status::InvalidArgument(
@@ -170,7 +171,8 @@ Status LogOfAnother(const std::string& directory, const NamedPath& named) {
       OptionOf(directory, named) +
           ", holds a log, which is elsewhere by DBOptions::wal_dir: it is "
           "another database's",
-      "give each database its own; or, if no database uses that log, remove "
+      "give each database a directory of its own; or, if no database uses that "
+      "log, remove "
       "it");
 }
 
@@ -255,7 +257,8 @@ Status CheckTablesOfNobody(const DBOptions& options,
         OptionOf(directory, named) +
             ", holds tables, and the MANIFEST lists none of them: they are "
             "another database's, and would be deleted",
-        "give each database its own; or, if no database uses them, remove "
+        "give each database a directory of its own; or, if no database uses "
+        "them, remove "
         "them");
   }
   return status;
@@ -288,7 +291,8 @@ Status CheckPathsAreFree(const DBOptions& options,
             ", " + named.path +
             ", which holds a log or tables, of another database or of one "
             "that was there before",
-        "give each database its own; bring back what is missing of the one "
+        "give each database a directory of its own; bring back what is missing "
+        "of the one "
         "before, its CURRENT file first; or, if that database is gone, remove "
         "them");
   }

@@ -23,6 +23,7 @@ bool HeldBack::Holds(const Version& version) {
     return false;
   }
   Name(version);
+  Count(1);
   return true;
 }
 

@@ -20,7 +20,8 @@ class HeldBack {
  public:
   explicit HeldBack(const IndexedDB* indexed) : indexed_(indexed) {}
 
-  // True: the version is too far ahead of this replica's clock. Names whose.
+  // True: the version is too far ahead of this replica's clock. Names whose,
+  // and counts it.
   bool Holds(const Version& version);
   // For the log, once a minute, and the statistics: whose clock is ahead.
   void Name(const Version& version);

@@ -5,6 +5,7 @@
 
 #include "replication/base/forked.h"
 #include "replication/session/conflict.h"
+#include "replication/store/write/patience.h"
 #include "rocksdb/env.h"
 #include "rocksync/limits.h"
 
@@ -62,9 +63,10 @@ Status IndexedDB::DrawVersion(uint64_t wall_ms, Version* version,
   version->time = clock_.Next(wall_ms);
   version->replica = identity_.replica_id;
   if (!gives_up) return lease_.Cover(version->time);
-  return WaitOutStall(
+  const Status status = WaitOutStall(
       [&] { return lease_.Cover(version->time, /*may_wait=*/false); },
       gives_up);
+  return status.IsIncomplete() ? WouldBeSlowedDown() : status;
 }
 
 Status IndexedDB::FollowClock(uint64_t reading) {

@@ -311,7 +311,9 @@ TEST_F(LostIndexTest, ANewDatabaseTakesNobodysLog) {
   db_.reset();
   // Of which RocksDB would delete what it does not know, which is all.
   options_.wal_dir = Dir();
-  ExpectRefused("new", "holds the log of another database, or all of it");
+  ExpectRefused("new",
+                "holds the log of another database, or that "
+                "database itself");
 }
 
 TEST_F(LostIndexTest, ALogDirectoryThatCannotBeMadeLeavesNothingBehind) {

@@ -12,6 +12,7 @@
 #include "replication/store/store_access.h"
 #include "replication/store/write/indexed_db.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/mentions.h"
 
 namespace rocksync {
 namespace {
@@ -66,6 +67,7 @@ class NoSlowdownTest : public StoreTest {
     for (int i = 0; i < kKeys; ++i) {
       const rocksdb::Status status = write(Key(i));
       ASSERT_TRUE(status.IsIncomplete()) << status.ToString();
+      EXPECT_TRUE(Mentions(status, "stall")) << status.ToString();
     }
   }
 

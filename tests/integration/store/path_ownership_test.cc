@@ -393,6 +393,9 @@ TEST_F(SharedPathsTest, WhereNobodyCanWriteIsNamed) {
     EXPECT_TRUE(Mentions(status, "make room"));
   };
   std::ofstream(Dir("file")) << "no directory";
+  options_.wal_dir = Dir("file");
+  std::unique_ptr<ReplicatedDB> none;
+  EXPECT_TRUE(Mentions(OpenOther("db", &none), Dir("file") + " is a file"));
   options_.wal_dir = Dir("file") + "/wal";
   expect_named(Dir("file/wal") + " cannot be made");
   options_.wal_dir.clear();

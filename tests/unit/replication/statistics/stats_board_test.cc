@@ -167,6 +167,18 @@ TEST(StatsBoard, AnotherReplicaAtAnAddressInheritsNothing) {
   EXPECT_EQ(board.stats().stream.open, 0u);
 }
 
+TEST(StatsBoard, WhatAStreamBringsIsCounted) {
+  StatsBoard board(7, {}, nullptr);
+  const auto stream = board.BeginStream("a:1", 0xa);
+  stream->AddTaken(/*pairs=*/7, /*applied=*/4, /*duplicates=*/1,
+                   /*held_back=*/2);
+  const ReplicationStats stats = board.stats();
+  EXPECT_EQ(stats.stream.pairs_received, 7u);
+  EXPECT_EQ(stats.stream.pairs_applied, 4u);
+  EXPECT_EQ(stats.stream.duplicates, 1u);
+  EXPECT_EQ(stats.pairs_held_back, 2u);
+}
+
 TEST(StatsBoard, TwoReplicasFromOnePortAreTwoPeers) {
   StatsBoard board(7, {}, nullptr);
   SessionReport proven = Report(1);
