@@ -58,9 +58,13 @@ Status CheckWalDirs(const std::vector<std::string>& wal_dirs,
         directories.begin(), directories.end(),
         [&](const std::string& d) { return WalDirIn(given, d) != nullptr; });
     if (!of_one) {
+      std::string remedy;
+      for (const std::string& directory : directories) {
+        remedy += (remedy.empty() ? "write --wal-dir " : " or --wal-dir ") +
+                  directory + "=LOGDIR";
+      }
       return Status::InvalidArgument(
-          "--wal-dir " + given + " names no directory of this command",
-          "write --wal-dir " + directories.front() + "=LOGDIR");
+          "--wal-dir " + given + " names no directory of this command", remedy);
     }
   }
   return Status::OK();

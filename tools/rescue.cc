@@ -417,11 +417,11 @@ int RunRescue(const RescueOptions& options, std::ostream& out,
              "the first: "
           << uncertain.entity.ToString() << "\n";
     }
+    const bool whole =
+        uncertain.unread.empty() && lost.empty() && damaged.empty();
     std::vector<Rescued> found = search.TakeFound();
     if (status.ok() && found.empty()) {
-      if (!uncertain.unread.empty() || !lost.empty() || !damaged.empty()) {
-        return kRescueError;
-      }
+      if (!whole) return kRescueError;
       out << options.directory << " holds nothing that " << options.against
           << " lacks\n";
       return kRescueNothing;
@@ -430,7 +430,7 @@ int RunRescue(const RescueOptions& options, std::ostream& out,
     if (status.ok()) status = exported.Run(std::move(found));
     if (status.ok()) {
       Tell(exported, options.output, out);
-      return kRescueExported;
+      return whole ? kRescueExported : kRescueError;
     }
   }
   err << "rocksync rescue: " << status.ToString() << "\n";

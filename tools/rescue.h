@@ -53,7 +53,7 @@ inline constexpr int kRescueError = 2;
 // A quarantined pair is left out only if `against` holds the very value. Reads
 // all data of the replica. Memory: the keys that are exported or quarantined.
 // Exit codes 0: there is nothing, 1: something was exported, 2: error, also if
-// nothing was found but not all data could be read.
+// not all data could be read, be something exported or not.
 int RunRescue(const RescueOptions& options, std::ostream& out,
               std::ostream& err);
 

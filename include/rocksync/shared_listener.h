@@ -55,7 +55,8 @@ struct SharedListenerOptions {
 //
 // All databases of a listener have the one id that its certificate names. One
 // whose disk is lost cannot come back under it, as its peers would take it for
-// an older state: it needs a certificate, and a listen_address, of its own.
+// an older state: it needs a certificate, and a listen_address, of its own. If
+// all of them are lost, a new certificate for the listener is enough.
 //
 // Each replicator's max_accepted holds for its database. The bundled transport
 // takes the sum of these and max_unauthenticated, unless

@@ -198,13 +198,15 @@ TEST_F(RescueTest, OfADamagedLogTheRestIsExported) {
   }
   ASSERT_EQ(damaged, 1u);
   EXPECT_TRUE(ReplicatedDB::Detach({}, a_->setting().directory).IsAborted());
-  ASSERT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
+  ASSERT_EQ(Rescue(b_->address()), kRescueError);
+  EXPECT_THAT(out_.str(), HasSubstr("exported to"));
   EXPECT_EQ(Pairs(), (Contents{{"mine", "kept"}}));
   // Of a log that ends there, too.
   std::filesystem::resize_file(log_of_it, begin);
   std::filesystem::remove_all(directory_ / "rescued");
   EXPECT_TRUE(ReplicatedDB::Detach({}, a_->setting().directory).IsAborted());
-  ASSERT_EQ(Rescue(b_->address()), kRescueExported) << err_.str();
+  ASSERT_EQ(Rescue(b_->address()), kRescueError);
+  EXPECT_THAT(out_.str(), HasSubstr("exported to"));
   EXPECT_EQ(Pairs(), (Contents{{"mine", "kept"}}));
 }
 
