@@ -137,7 +137,6 @@ TEST_F(CountedDBTest, ALookEndsIfAWriteSitsInAStall) {
 
 TEST_F(CountedDBTest, AnImportLetsWritesPassDuringAStall) {
   BeginWriteUnderWay();
-  BeginStall();
   std::atomic<bool> alone{false};
   std::future<Status> import = std::async(std::launch::async, [&] {
     return counted_->Alone([&] {
@@ -145,16 +144,20 @@ TEST_F(CountedDBTest, AnImportLetsWritesPassDuringAStall) {
       return Status::OK();
     });
   });
-  // Until the import has closed the gate once.
+  // Written, until the import holds writes up.
   Status put = PutAtOnce();
+  while (put.ok()) put = PutAtOnce();
   EXPECT_TRUE(put.IsIncomplete()) << put.ToString();
+  BeginStall();
   std::future<Status> passed = std::async(std::launch::async, [this] {
     return counted_->Count({}, 1, [] { return Status::OK(); });
   });
-  EXPECT_TRUE(passed.get().ok());
+  EXPECT_EQ(passed.wait_for(std::chrono::seconds(30)),
+            std::future_status::ready);
   EXPECT_FALSE(alone);
   EndStall();
   EndWriteUnderWay();
+  EXPECT_TRUE(passed.get().ok());
   EXPECT_TRUE(import.get().ok());
   EXPECT_TRUE(alone);
 }
