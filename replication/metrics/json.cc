@@ -74,6 +74,11 @@ std::string PrintableAscii(std::string_view text) {
   return out;
 }
 
+std::string ReadableName(std::string_view name) {
+  return PrintableAscii(name) == name ? std::string(name)
+                                      : "0x" + HexBytes(name);
+}
+
 std::string Readable(std::string_view bytes) {
   const bool readable = !bytes.empty() && !bytes.starts_with("0x") &&
                         std::all_of(bytes.begin(), bytes.end(),

@@ -42,6 +42,11 @@ inline constexpr size_t kLongestReadableKey = size_t{64} << 10;
 // The same text with '?' for each byte that is not printable ASCII.
 std::string PrintableAscii(std::string_view text);
 
+// A cluster's name as people read it: itself if it is printable ASCII, else 0x
+// and HexBytes. So two names look the same only if one of them is spelt as the
+// hexadecimal form of the other, and what was converted stays as it is.
+std::string ReadableName(std::string_view name);
+
 // A key or name as people read it: itself if it is printable ASCII without
 // blanks and does not begin with 0x, else 0x and HexBytes. No two look the
 // same.

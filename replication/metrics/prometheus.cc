@@ -345,7 +345,9 @@ std::string ReplicaLabels(const ReplicationStats& stats) {
       PrometheusLabel("replica", ReplicaIdHex(stats.replica_id));
   return stats.cluster_name.empty()
              ? id
-             : id + "," + PrometheusLabel("cluster_name", stats.cluster_name);
+             : id + "," +
+                   PrometheusLabel("cluster_name",
+                                   ReadableName(stats.cluster_name));
 }
 
 std::string PeerLabels(const ReplicationStats& stats, const Peer& peer) {

@@ -138,7 +138,7 @@ void AddStats(const ReplicationStats& stats, JsonObject* json) {
   std::vector<JsonObject> peers;
   for (const PeerStats& peer : stats.peers) peers.push_back(ToJson(peer));
   json->Add("replica_id", ReplicaIdHex(stats.replica_id))
-      .Add("cluster", stats.cluster_name)
+      .Add("cluster", ReadableName(stats.cluster_name))
       .Add("elements", stats.elements)
       .Add("paused", stats.paused)
       .Add("certificate_expires_ms", stats.certificate_expires_ms)

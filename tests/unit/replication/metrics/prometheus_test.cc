@@ -160,6 +160,13 @@ TEST(PrometheusTextTest, OneIdInTwoClustersIsTwoReplicas) {
   EXPECT_EQ(metrics["rocksync_elements"].size(), 2U);
   EXPECT_THAT(metrics["rocksync_elements"][1].labels,
               HasSubstr(",cluster_name=\"carts\""));
+  // Names that differ in bytes that are not shown.
+  orders.cluster_name = "b\xc3\xbc";
+  carts.cluster_name = "b\xff";
+  metrics = Parse(PrometheusText({orders, carts}));
+  ASSERT_EQ(metrics["rocksync_elements"].size(), 2U);
+  EXPECT_THAT(metrics["rocksync_elements"][0].labels,
+              HasSubstr(",cluster_name=\"0x62c3bc\""));
 }
 
 TEST(PrometheusTextTest, TheVersionsAreLabels) {
