@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "replication/metrics/json.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/offline/repair.h"
 #include "rocksdb/env.h"
@@ -39,7 +40,7 @@ std::string DiscardLost(const std::vector<std::string>& without_table) {
   std::string names;
   for (const std::string& family : without_table) {
     if (family == kIndexFamilyName) continue;
-    names += (names.empty() ? "'" : ", '") + family + "'";
+    names += (names.empty() ? "'" : ", '") + Readable(family) + "'";
   }
   return names.empty() ? ""
                        : "; name in discard_history_of as well what was "
@@ -74,9 +75,10 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
            "take it, as a file that was ingested\n";
   }
   for (const std::string& family : repaired.without_table) {
-    out << "the column family '" << family << "' had no table that reads in "
-        << options.directory << ", and what of it is in the log was left out; "
-        << kElsewhere << "\n";
+    out << "the column family '" << Readable(family)
+        << "' had no table that reads in " << options.directory
+        << ", and what of it is in the log was left out; " << kElsewhere
+        << "\n";
   }
   if (!repaired.missing_table.empty()) {
     out << repaired.missing_table
@@ -96,7 +98,7 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
   }
   for (const std::string& family : repaired.without_entries) {
     out << "the index has lost all that it knew of the column family '"
-        << family << "'\n";
+        << Readable(family) << "'\n";
   }
   out << options.copy << " holds " << Counted(repaired.pairs, "pair") << "; "
       << (!repaired.has_index                 ? kAdopt

@@ -24,7 +24,8 @@
    - Errors are text in *errptr, which the caller sets to NULL before the call,
      and frees with rocksync_free. It begins with the kind of error, such as
      "Invalid argument: " or "Operation aborted: ". A call that fails returns
-     NULL or 0. errptr itself may be NULL; then the error is lost.
+     NULL or 0. errptr itself may be NULL; then the error is lost. If
+     memory runs out, the process ends.
    - A name, path or address is a C string. Keys have a length.
    - Text and arrays that a call returns are the caller's, for rocksync_free.
    - An object that a call takes as an option is copied or shared, and may be
@@ -504,8 +505,10 @@ enum {
 /* `progress` is called by the thread that clones, as each stage begins and
    about ten times a second while files are copied: `bytes_done` of `bytes` (0:
    not known yet) are there. It returns 1 to go on, and 0 to end the call with
-   "Operation aborted"; a later call resumes. In the last stage the clone is
-   complete, and stays. NULL: none. */
+   "Operation aborted"; a later call resumes. It may be called a few times more
+   before the call ends. In its last stage a clone, and from the opening on a
+   resync, is complete, and stays: the call succeeds, and the session's error
+   says that it was cancelled. NULL: none. */
 void rocksync_clone_options_set_progress(
     rocksync_clone_options_t* options, void* state,
     unsigned char (*progress)(void* state, int stage, uint64_t bytes_done,

@@ -197,8 +197,9 @@ def _changes(changes):
 
 
 def _bytes(*texts):
+    # A class derived from it may say another length than it has.
     for text in texts:
-        if not isinstance(text, bytes):
+        if not isinstance(text, bytes) or len(text) != bytes.__len__(text):
             raise TypeError(f"keys and values are bytes, not {type(text).__name__}")
 
 
@@ -394,7 +395,12 @@ class Database(_Closable, collections.abc.MutableMapping):
         return sum(1 for _ in self.scan())
 
     def __repr__(self):
-        return "<rocksync.Database, closed>" if self._db is None else f"<rocksync.Database {self.replica_id:016x}>"
+        if self._db is None:
+            return "<rocksync.Database, closed>"
+        try:
+            return f"<rocksync.Database {self.replica_id:016x}>"
+        except Error:  # of another process, or as another thread closes it
+            return "<rocksync.Database>"
 
     def __eq__(self, other):
         return self is other
@@ -744,7 +750,9 @@ class Replicator(_Closable):
         """Sessions with `peer` until the two are proven equal. An Error that
         begins with "Operation failed. Try again." or "Resource busy" passes by
         itself, but for a replicator that is paused; "Result incomplete" does
-        not, unless it names quarantined pairs alone."""
+        not, unless it names quarantined pairs alone. What `progress` raises
+        meanwhile is printed; but KeyboardInterrupt, SystemExit and their like,
+        in the main thread, are raised at the end."""
         with self._calls.enter(), interrupts():
             call("rocksync_replicator_sync", self._replicator, _text(peer, "peer"))
 

@@ -207,7 +207,9 @@ def interrupts(lost=None):
     before = sys.unraisablehook
 
     def hook(unraisable):
-        if isinstance(unraisable.exc_value, Exception) or not isinstance(unraisable.exc_value, BaseException):
+        # What another thread's callback raises meanwhile is none of ours.
+        ours = threading.get_ident() == threading.main_thread().ident
+        if not ours or isinstance(unraisable.exc_value, Exception) or not isinstance(unraisable.exc_value, BaseException):
             before(unraisable)
         else:
             lost.append(unraisable.exc_value)

@@ -63,16 +63,24 @@ function remember({ page, name, id }) {
 
 async function refreshStatus(replica) {
   try {
-    replica.status = await (await ask(`${replica.base}/status.json`)).json();
-    replica.name = replica.status.name;
-    replica.id = replica.status.stats.replica_id;
+    const status = await (await ask(`${replica.base}/status.json`)).json();
+    if (typeof status?.name !== "string" || !status.stats) throw new Error("no status page of a replica is there");
+    drawAlone({ ...replica, name: status.name, status });
+    replica.status = status;
+    replica.name = status.name;
+    replica.id = status.stats.replica_id;
     replica.error = "";
     remember(replica);
-    drawAlone(replica);
   } catch (error) {
     replica.status = null;
     replica.error = error.message;
   }
+}
+
+// The pages of other replicas are asked through this page's own.
+async function notAsked(replica) {
+  replica.status = null;
+  replica.error = `not known, as ${replicas[0].name} does not answer`;
 }
 
 // The name of a replica whose page answered once; before, what a status that names
@@ -97,7 +105,7 @@ function progress(session) {
 
 // "good", "warn" or "bad", and a word for it.
 function health(replica) {
-  if (!replica.status) return ["bad", "not reached"];
+  if (!replica.status) return replica === replicas[0] || replicas[0].status ? ["bad", "not reached"] : ["warn", "not known"];
   const stats = replica.status.stats;
   if (stats.tombstone_gc.identity_conflict) return ["bad", `two copies of ${nameOf(stats.tombstone_gc.identity_conflict, stats)} were seen`];
   if (stats.disk?.writes_refused) return ["bad", "disk full, writes refused"];
@@ -106,6 +114,7 @@ function health(replica) {
   if (stats.index?.error) return ["bad", "index build stopped"];
   if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms) return ["bad", "certificate expired"];
   if (stats.paused) return ["warn", "paused"];
+  if (stats.index && !stats.index.done) return ["warn", `${stats.index.activity}, ${stats.index.percent} %: no session begins`];
   if (stats.certificate_error) return ["warn", "certificate files cannot be used"];
   if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms + EXPIRES_MS) {
     const days = Math.floor((stats.certificate_expires_ms - replica.status.wall_clock_ms) / 86400000);
@@ -252,6 +261,8 @@ async function refreshLeaves() {
     drawLeaves();
   } catch (error) {
     picture.differing = -1;
+    picture.left = picture.right = null;
+    at("leaves").getContext("2d").clearRect(0, 0, 256, 256);
     at("leaves-text").textContent = `The leaves cannot be compared now: ${error.message}`;
   }
 }
@@ -334,25 +345,30 @@ function drawTraffic() {
 // --- The clock ---------------------------------------------------------------
 
 async function refresh() {
-  if (!document.hidden) {
-    await refreshStatus(replicas[0]);
-    const pages = replicas[0].status ? replicas[0].status.peer_pages : [];
-    while (replicas.length <= pages.length) {
-      const number = replicas.length - 1;
-      const page = pages[number];
-      replicas.push({ name: `page ${page}`, ...seen(page), page, base: `/peers/${number}` });
-    }
-    await Promise.all(replicas.slice(1).map(refreshStatus));
-    fill(at("left"), 0);
-    fill(at("right"), 1);
-    fill(at("traffic-of"), 0);
-    await refreshLeaves();
-    drawReplicas();
-    drawVerdict();
-    drawTraffic();
-    document.documentElement.dataset.refreshed = String(Date.now());
+  try {
+    if (!document.hidden) await draw();
+  } finally {
+    setTimeout(refresh, 1000);
   }
-  setTimeout(refresh, 1000);
+}
+
+async function draw() {
+  await refreshStatus(replicas[0]);
+  const pages = replicas[0].status ? replicas[0].status.peer_pages : [];
+  while (replicas.length <= pages.length) {
+    const number = replicas.length - 1;
+    const page = pages[number];
+    replicas.push({ name: `page ${page}`, ...seen(page), page, base: `/peers/${number}` });
+  }
+  await Promise.all(replicas.slice(1).map(replicas[0].status ? refreshStatus : notAsked));
+  fill(at("left"), 0);
+  fill(at("right"), 1);
+  fill(at("traffic-of"), 0);
+  await refreshLeaves();
+  drawReplicas();
+  drawVerdict();
+  drawTraffic();
+  document.documentElement.dataset.refreshed = String(Date.now());
 }
 
 // A replica is not compared with itself: the other side takes what this one had.

@@ -631,6 +631,34 @@ for i in range(1000):
         self.assertEqual(len(refused), 1)
         self.assertIn("apply hook", refused[0])
 
+    def test_what_a_hook_raises_on_another_thread_is_not_raised_here(self):
+        entered, raised, printed = threading.Event(), threading.Event(), []
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+
+        def tell(unraisable):
+            printed.append(unraisable.exc_type)
+            raised.set()
+
+        sys.unraisablehook = tell
+
+        def end(_):
+            entered.wait(60)
+            raise SystemExit
+
+        def change(_):
+            entered.set()
+            self.assertTrue(raised.wait(60))
+            return b"written"
+
+        trial = self.path("trial")
+        with self.open("a") as a, self.open("b", apply_hook=end) as b, self.open("c") as c:
+            with b.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_b:
+                with a.replicate(peers=[of_b.listen_address], certificates=trial, interval=0.1):
+                    a[b"key"] = b"value"
+                    c.update_key(b"k", change)
+            self.assertEqual(c[b"k"], b"written")
+        self.assertIn(SystemExit, printed)
+
     def test_a_replicator_is_not_closed_by_what_it_waits_for(self):
         refused = []
 

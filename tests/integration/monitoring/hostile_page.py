@@ -27,7 +27,8 @@ class HostilePage:
     # Well-formed, and not what a page of this version says.
     OLD = b'{"name":"old","wall_clock_ms":1,"stats":{"replica_id":"00000000000000ff"}}'
     ANSWERS = {**KINDS, "another version": lambda: [HostilePage.OK, b"Content-Length: %d\r\n\r\n" % len(HostilePage.OLD),
-                                                    HostilePage.OLD]}
+                                                    HostilePage.OLD],
+               "no page of a store": lambda: [HostilePage.OK, b"Content-Length: 2\r\n\r\n{}"]}
 
     def __init__(self):
         self.kind = "nothing"

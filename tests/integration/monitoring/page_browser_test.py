@@ -83,11 +83,13 @@ class BrowserTest(unittest.TestCase):
             cluster = Cluster(STORE, 1, page=True, options=["--http-peer", page.address])
             self.addCleanup(cluster.close)
             self.browser.go(f"http://{cluster.replicas[0].page}/")
-            self.browser.wait_for_text("#verdict", "old: not reached")
+            self.browser.wait_for_text("#verdict", r"page \S+: not reached")
             cards = self.browser.run("return [...document.querySelectorAll('.card')].map((card) => card.innerText)")
             self.assertEqual(len(cards), 2)
             self.assertEqual([("Elements" in card) for card in sorted(cards)].count(True), 1, cards)
             self.assertEqual([("another version" in card) for card in cards].count(True), 1, cards)
+            page.kind = "no page of a store"
+            self.browser.wait_for_text("#replicas", "no status page of a replica is there")
             # Before the store goes, of which the page would complain in the next test.
             self.browser.go("about:blank")
             self.assertEqual(self.browser.messages(), [])

@@ -244,5 +244,13 @@ TEST_F(FamiliesLeftOutTest, ANameThatNoFamilyHasIsWarnedOf) {
   EXPECT_EQ(db_->ReplicatedFamilies(), Names{"default"});
 }
 
+TEST_F(FamiliesLeftOutTest, NoneIsMadeWithoutAName) {
+  ASSERT_ROCKS_OK(OpenFamilies({"default"}, {}));
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  const rocksdb::Status status = db_->CreateColumnFamily({}, "", &handle);
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+  EXPECT_EQ(handle, nullptr);
+}
+
 }  // namespace
 }  // namespace rocksync

@@ -126,6 +126,21 @@ TEST(PrometheusTextTest, APeerIsCalledByOneNameOverRestarts) {
   EXPECT_THAT(PrometheusText({stats}), Not(HasSubstr("rocksync_peer_info{")));
 }
 
+TEST(PrometheusTextTest, AnIndexBuildIsNoFailureOfAPeer) {
+  ReplicationStats stats;
+  PeerStats& peer = stats.peers.emplace_back();
+  peer.address = "b:1";
+  peer.configured = true;
+  const auto failing = [&stats] {
+    return Parse(PrometheusText({stats}))["rocksync_peer_failing"][0].value;
+  };
+  peer.last_error = "Operation failed. Try again.: the disk is full";
+  EXPECT_EQ(failing(), "1");
+  peer.last_error =
+      "Operation failed. Try again.: index build in progress (adopting, 5 %)";
+  EXPECT_EQ(failing(), "0");
+}
+
 TEST(PrometheusTextTest, WhatIsNotKnownIsZeroAndAPeerNotMetHasItsAddress) {
   ReplicationStats stats;
   stats.replica_id = 1;
