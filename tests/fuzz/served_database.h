@@ -33,8 +33,8 @@ class ServedDatabase {
       db->Put({}, std::to_string(i), std::string(50, 'v'))
           .PermitUncheckedError();
     }
-    replica_ =
-        std::make_unique<ReplicatorContext>(ReplicatorOptions(), db, nullptr);
+    replica_ = std::make_unique<ReplicatorContext>(
+        ReplicatorOptions(), db, std::make_shared<FedTransport>(""));
   }
 
   ReplicatorContext* replica() { return replica_.get(); }
