@@ -27,6 +27,11 @@ namespace rocksync {
 // Files are hashed and sent in chunks of this many bytes, the last one of a
 // file being shorter.
 inline constexpr size_t kCloneChunkBytes = size_t{256} << 10;
+// The size of the chunk that begins at `offset` of a file of `bytes`.
+constexpr size_t CloneChunkAt(uint64_t bytes, uint64_t offset) {
+  return bytes - offset < kCloneChunkBytes ? static_cast<size_t>(bytes - offset)
+                                           : kCloneChunkBytes;
+}
 inline constexpr uint64_t kMostCloneFiles = uint64_t{1} << 19;
 inline constexpr uint64_t kMostCloneFileBytes = uint64_t{1} << 46;
 inline constexpr uint64_t kMostCloneBytes = uint64_t{1} << 60;  // of all files

@@ -154,12 +154,6 @@ Status FromRefusal(std::string_view message) {
   }
 }
 
-// The size of the chunk of the file that begins at `offset`.
-size_t ChunkAt(const CloneFile& file, uint64_t offset) {
-  return static_cast<size_t>(
-      std::min<uint64_t>(kCloneChunkBytes, file.size - offset));
-}
-
 // One connection that clones, from its first message on.
 class CloneConnection {
  public:
@@ -316,7 +310,7 @@ class Copier {
     if (!s.ok()) return s;
     uint64_t synced = asked.offset;
     for (uint64_t at = asked.offset; at < file.size;) {
-      const size_t wanted = ChunkAt(file, at);
+      const size_t wanted = CloneChunkAt(file.size, at);
       s = TakeChunk(wanted, writer.get());
       if (!s.ok()) return s;
       at += wanted;
@@ -432,7 +426,7 @@ class Transfer {
     std::string message;
     for (uint64_t at = 0; s.ok() && at < file->size;) {
       std::string_view bytes;
-      s = first_.ReceiveChunk(ChunkAt(*file, at), &message, &bytes);
+      s = first_.ReceiveChunk(CloneChunkAt(file->size, at), &message, &bytes);
       if (s.ok() && at == 0) version = CheckSourceIsNotNewer(bytes);
       at += bytes.size();
     }

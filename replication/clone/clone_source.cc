@@ -226,8 +226,7 @@ Status CloneSource::Conversation::Open(uint64_t number, uint64_t offset) {
 
 Status CloneSource::Conversation::ReadChunk(uint64_t offset, char* to,
                                             size_t* size) {
-  *size = static_cast<size_t>(
-      std::min<uint64_t>(kCloneChunkBytes, file_size_ - offset));
+  *size = CloneChunkAt(file_size_, offset);
   size_t have = 0;
   while (have < *size) {
     rocksdb::Slice piece;

@@ -91,9 +91,8 @@ TEST_F(IdToolTest, ADamagedManifestIsNamedWithTheRemedy) {
   replication.cluster_secret.fill(7);
   ASSERT_TRUE(ReplicatedDB::Open(options, replication, Path(), &opened).ok());
   delete opened;
-  std::string manifest;
-  ASSERT_TRUE(CurrentManifest(rocksdb::Env::Default(), Path(), &manifest).ok());
-  manifest.pop_back();  // a line feed
+  const std::string manifest =
+      ManifestFile(CurrentManifest(rocksdb::Env::Default(), Path()));
   FlipABit(Path() + "/" + manifest, 20);
   EXPECT_EQ(PrintId(), 2);
   EXPECT_THAT(err_.str(), HasSubstr("rocksync: the MANIFEST of " + Path()));
