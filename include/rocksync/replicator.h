@@ -39,8 +39,9 @@ struct ReplicatorLimits {
   // enough unless there are many peers: two peers in sessions with us at once
   // may ship us the same pairs. A session over a slow link, of less than 1
   // MiB/s, in which this replica only sends does not count, after its first
-  // seconds; up to three do not, and each holds up to max_session_bytes, as any
-  // other. At least 1.
+  // seconds, nor does one whose peer has been silent for two seconds; up to
+  // three do not, and each holds up to max_session_bytes, as any other. At
+  // least 1.
   size_t max_sessions = 1;
 };
 

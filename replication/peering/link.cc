@@ -287,12 +287,13 @@ SessionResult Link::RunToEnd(std::string first, SessionContext context,
                              SessionReport* report) {
   context.storage = view_.get();
   if (replica_->slots.paused()) context.busy_why = kPaused;
-  SessionRunEnd end =
-      RunOneSession({.role = role_,
-                     .options = ToSessionOptions(*replica_),
-                     .context = std::move(context),
-                     .first = std::move(first)},
-                    DriveOptionsOf(replica_), &seed_, connection_.get());
+  SessionDriveOptions options = DriveOptionsOf(replica_);
+  options.awaits_peer = &awaits_peer_;
+  SessionRunEnd end = RunOneSession({.role = role_,
+                                     .options = ToSessionOptions(*replica_),
+                                     .context = std::move(context),
+                                     .first = std::move(first)},
+                                    options, &seed_, connection_.get());
   *report = std::move(end.report);
   SessionResult result;
   result.status = end.status;

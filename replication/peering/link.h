@@ -84,7 +84,7 @@ class Link {
   // Of the session that runs; from any thread.
   SessionSlot::Progress progress() const {
     return {connection_->bytes_sent() + connection_->bytes_received(),
-            only_sends_};
+            only_sends_, awaits_peer_};
   }
   std::string peer_name() const { return connection_->peer_name(); }
 
@@ -123,6 +123,7 @@ class Link {
   bool peer_takes_streams_ = false;
   SessionSeed seed_{};
   std::atomic<bool> only_sends_{false};
+  std::atomic<bool> awaits_peer_{false};
 };
 
 }  // namespace rocksync

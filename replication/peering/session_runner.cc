@@ -1,5 +1,6 @@
 #include "replication/peering/session_runner.h"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -16,6 +17,21 @@ namespace {
 // Of what a peer had under way when this side failed: a frame that it is
 // sending, and another that the network holds.
 constexpr size_t kMostDiscarded = 2 * kMaxFrameBytes;
+
+// Sets a flag for as long as it lives.
+class Raised {
+ public:
+  explicit Raised(std::atomic<bool>* flag) : flag_(flag) { Set(true); }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+  ~Raised() { Set(false); }
+
+ private:
+  void Set(bool value) {
+    if (flag_ != nullptr) *flag_ = value;
+  }
+  std::atomic<bool>* const flag_;
+};
 
 class SessionDriver {
  public:
@@ -71,7 +87,7 @@ class SessionDriver {
       rocksdb::Status s = *spoke ? Overhear(&heard) : rocksdb::Status::OK();
       if (!s.ok() || heard) return s;
       s = Pace(message.size());
-      if (s.ok()) s = connection_->Send(message, options_.io_timeout);
+      if (s.ok()) s = Send(message);
       if (!s.ok()) {
         const rocksdb::Status why = Overhear(&heard);
         return heard ? why : s;
@@ -80,6 +96,11 @@ class SessionDriver {
       heartbeat_->PeerWaits(Heartbeat::Clock::now());
     }
     return rocksdb::Status::OK();
+  }
+
+  rocksdb::Status Send(const std::string& message) {
+    const Raised awaits(options_.awaits_peer);
+    return connection_->Send(message, options_.io_timeout);
   }
 
   // A message that has come while this side speaks. Does not wait for one.
@@ -112,6 +133,7 @@ class SessionDriver {
 
   // The peer's next message; heartbeats only make this wait for it longer.
   rocksdb::Status Listen(std::string* message) {
+    const Raised awaits(options_.awaits_peer);
     const auto until =
         Heartbeat::Clock::now() + kMostPatience * options_.io_timeout;
     for (;;) {

@@ -6,6 +6,7 @@
 #ifndef ROCKSYNC_REPLICATION_PEERING_SESSION_RUNNER_H_
 #define ROCKSYNC_REPLICATION_PEERING_SESSION_RUNNER_H_
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -22,6 +23,9 @@ struct SessionDriveOptions {
   std::chrono::milliseconds io_timeout;
   std::function<bool()> cancelled;
   TokenBucket* bytes = nullptr;  // charged for both directions
+  // If not null: set while this side can only wait for the peer, to take what
+  // is sent or to answer.
+  std::atomic<bool>* awaits_peer = nullptr;
 };
 
 // How a session run ended.

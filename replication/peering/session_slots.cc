@@ -9,6 +9,9 @@ namespace {
 
 // Over which time a link is judged.
 constexpr std::chrono::seconds kWindow{5};
+// A peer that works on its turn says so each second (Heartbeat): this long
+// without a byte, it is frozen, stalled or gone.
+constexpr std::chrono::seconds kSilence{2};
 // A session of which less comes and goes is one over a slow link.
 constexpr uint64_t kSlowBytesPerSecond = uint64_t{1} << 20;
 
@@ -26,16 +29,22 @@ void SessionSlots::Watch(uint64_t number,
                          std::function<SessionSlot::Progress()> progress) {
   const std::lock_guard lock(mutex_);
   Holder* const holder = &holders_.at(number);
-  holder->bytes = progress().bytes;
-  holder->since = now_();
+  holder->bytes = holder->last_bytes = progress().bytes;
+  holder->since = holder->last_moved = now_();
   holder->progress = std::move(progress);
 }
 
 void SessionSlots::Judge(Clock::time_point now, Holder* holder) {
+  if (holder->progress == nullptr) return;
+  const SessionSlot::Progress progress = holder->progress();
+  if (std::exchange(holder->last_bytes, progress.bytes) != progress.bytes) {
+    holder->last_moved = now;
+  }
+  holder->silent = progress.awaits_peer && now - holder->last_moved >= kSilence;
+
   const auto elapsed =
       std::chrono::duration_cast<std::chrono::seconds>(now - holder->since);
-  if (holder->progress == nullptr || elapsed < kWindow) return;
-  const SessionSlot::Progress progress = holder->progress();
+  if (elapsed < kWindow) return;
   const uint64_t moved =
       progress.bytes - std::exchange(holder->bytes, progress.bytes);
   holder->since = now;
@@ -45,13 +54,13 @@ void SessionSlots::Judge(Clock::time_point now, Holder* holder) {
 }
 
 bool SessionSlots::HasRoom(uint64_t peer_id) {
-  size_t slow = 0;
+  size_t lent = 0;
   for (auto& [number, holder] : holders_) {
     if (holder.peer_id == peer_id) return false;
     Judge(now_(), &holder);
-    if (holder.slow) ++slow;
+    if (holder.slow || holder.silent) ++lent;
   }
-  return holders_.size() - std::min(slow, kMostSlow) < capacity_;
+  return holders_.size() - std::min(lent, kMostLent) < capacity_;
 }
 
 void SessionSlots::SetCapacity(size_t capacity) {

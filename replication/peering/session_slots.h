@@ -1,11 +1,11 @@
 // How many sessions a replica is in at once, one by default: a replica takes
 // partitions from one peer at a time, or two peers would both ship it the same
-// pairs. Nor is it in two sessions with one peer. A session over a slow link,
-// which may take hours, does not keep the others out if this replica only sends
-// in it, so that no other session could bring the same: up to three of those do
-// not count. An incoming peer that is refused has to come again, and finds a
-// slot then only if this replica's own sessions leave a gap: they wait a moment
-// for it.
+// pairs. Nor is it in two sessions with one peer. Up to three sessions lend
+// their slots to others: one over a slow link, which may take hours, if this
+// replica only sends in it, so that no other session could bring the same; and
+// one whose peer is silent, which may have frozen, until io_timeout ends it. An
+// incoming peer that is refused has to come again, and finds a slot then only
+// if this replica's own sessions leave a gap: they wait a moment for it.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_SESSION_SLOTS_H_
 #define ROCKSYNC_REPLICATION_PEERING_SESSION_SLOTS_H_
@@ -39,11 +39,12 @@ class SessionSlot {
   ~SessionSlot();
 
   struct Progress {
-    uint64_t bytes = 0;       // that the connection has carried
-    bool only_sends = false;  // this side ships pairs, and is to receive none
+    uint64_t bytes = 0;        // that the connection has carried
+    bool only_sends = false;   // this side ships pairs, and is to receive none
+    bool awaits_peer = false;  // this side can do nothing until the peer does
   };
-  // Tells whether the session is slow. Called on any thread until the slot
-  // goes.
+  // Tells whether the session may lend its slot. Called on any thread until the
+  // slot goes.
   void Watch(std::function<Progress()> progress) const;
 
   explicit operator bool() const { return slots_ != nullptr; }
@@ -59,7 +60,8 @@ class SessionSlots {
   using Clock = std::chrono::steady_clock;
 
   // `courtesy`: how long after a refusal the incoming peer is expected back;
-  // more than the pause after which replicas try again. `now`: of what is slow.
+  // more than the pause after which replicas try again. `now`: of what is slow
+  // or silent.
   explicit SessionSlots(std::chrono::milliseconds courtesy = kCourtesy,
                         std::function<Clock::time_point()> now = Clock::now)
       : courtesy_(courtesy), now_(std::move(now)) {}
@@ -85,7 +87,7 @@ class SessionSlots {
  private:
   friend class SessionSlot;
   static constexpr std::chrono::milliseconds kCourtesy{300};
-  static constexpr size_t kMostSlow = 3;
+  static constexpr size_t kMostLent = 3;
 
   struct Holder {
     uint64_t peer_id = 0;
@@ -94,6 +96,10 @@ class SessionSlots {
     Clock::time_point since{};
     uint64_t bytes = 0;
     bool slow = false;
+    // What it had carried when it was last looked at, and since when.
+    uint64_t last_bytes = 0;
+    Clock::time_point last_moved{};
+    bool silent = false;
   };
 
   static void Judge(Clock::time_point now, Holder* holder);

@@ -19,6 +19,9 @@ using std::chrono::milliseconds;
 // Of memory that is kept for the next frame to be sent.
 constexpr size_t kMostKept = size_t{512} << 10;
 
+// How often within a timeout is looked whether the peer makes progress.
+constexpr int kLooks = 16;
+
 // What callers and the transport's thread share. Outlives both.
 struct Mailbox {
   std::mutex mutex;
@@ -136,14 +139,27 @@ class SocketConnection : public Connection {
       mailbox_->changed.wait_for(*lock, timeout, ended);
       return timeout;
     }
-    const auto until = std::chrono::steady_clock::now() + in_all;
+    using Clock = std::chrono::steady_clock;
+    const auto until = Clock::now() + in_all;
+    // An acknowledgement wakes nobody, so that it is looked for. Silence begins
+    // with the last one, and not when it was expected: that of what was sent
+    // just before comes at once, even if the peer's process is frozen.
+    const milliseconds step = std::max(timeout / kLooks, milliseconds(1));
+    uint64_t last = progress();
+    auto silent_since = Clock::now();
     for (;;) {
-      const uint64_t before = progress();
-      const auto silent_until = std::chrono::steady_clock::now() + timeout;
-      mailbox_->changed.wait_until(*lock, std::min(silent_until, until), ended);
+      const auto look = std::min(Clock::now() + step, until);
+      mailbox_->changed.wait_until(*lock, look, ended);
       if (ended()) return timeout;
-      if (std::chrono::steady_clock::now() >= until) return in_all;
-      if (progress() == before) return timeout;
+      const auto now = Clock::now();
+      if (now >= until) return in_all;
+      const uint64_t so_far = progress();
+      if (so_far != last) {
+        last = so_far;
+        silent_since = now;
+      } else if (now - silent_since >= timeout) {
+        return timeout;
+      }
     }
   }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -111,6 +113,47 @@ TEST_F(Faults, ASilentPeerIsDropped) {
   EXPECT_TRUE(Mentions(s, "raise io_timeout"));
   faults->SetDrop(false);
   EXPECT_TRUE(IsOk(dialer->SyncNow("b")));
+}
+
+TEST_F(Faults, AFrozenPeerKeepsNobodyOut) {
+  const auto network = NewMemoryNetwork();
+  const auto frozen = NewMemoryFaults();
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  const auto c = NewReplica("c");
+  const auto start = [&](TestReplica* replica, const std::string& listen,
+                         std::shared_ptr<MemoryFaults> of_dialed) {
+    ReplicatorOptions options = TestReplica::OnDemand();
+    options.io_timeout = std::chrono::minutes(10);
+    options.listen_address = listen;
+    std::unique_ptr<Replicator> replicator;
+    EXPECT_TRUE(IsOk(Replicator::Start(
+        options, replica->db(),
+        network->Join(replica->id(), std::move(of_dialed)), &replicator)));
+    return replicator;
+  };
+  const auto at_c = start(c.get(), "c", nullptr);
+  const auto at_b = start(b.get(), "", nullptr);
+  const auto at_a = start(a.get(), "a", frozen);
+  ASSERT_TRUE(IsOk(at_a->SyncNow("c")));
+  frozen->SetDrop(true);
+  std::atomic<bool> over{false};
+  std::thread with_c([&] {
+    EXPECT_FALSE(at_a->SyncNow("c").ok());
+    over = true;
+  });
+  EXPECT_TRUE(Eventually([&] {
+    for (const PeerStats& peer : at_a->stats().peers) {
+      if (peer.address == "c" && !peer.last.finished) return true;
+    }
+    return false;
+  })) << "a is in a session with c";
+  b->Put("k", "v");
+  EXPECT_TRUE(IsOk(at_b->SyncNow("a")));
+  EXPECT_EQ(a->Scan(), b->Scan());
+  EXPECT_FALSE(over);
+  frozen->Cut(0);
+  with_c.join();
 }
 
 TEST_F(Faults, KilledConnectionsUnderLoad) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <thread>
 
@@ -35,6 +36,7 @@ class ScriptedSession : public Session {
     }
     --left_;
     mine_ = true;
+    if (awaits_peer_ != nullptr) EXPECT_FALSE(*awaits_peer_) << "it works";
     return absl::OkStatus();
   }
   bool done() const override { return left_ == 0; }
@@ -43,12 +45,16 @@ class ScriptedSession : public Session {
 
   const std::deque<std::string>& received() const { return received_; }
   int read_ahead() const { return read_ahead_; }
+  void Observe(const std::atomic<bool>* awaits_peer) {
+    awaits_peer_ = awaits_peer;
+  }
 
  private:
   bool mine_;
   int left_;
   std::deque<std::string> received_;
   int read_ahead_ = 0;
+  const std::atomic<bool>* awaits_peer_ = nullptr;
   absl::Status status_;
   SessionReport report_;
 };
@@ -60,11 +66,13 @@ class SessionRunnerTest : public ::testing::Test {
     Heartbeat heartbeat(connection, timeout_, [this] { return cancelled_; });
     return DriveSession({.io_timeout = timeout_,
                          .cancelled = [this] { return cancelled_; },
-                         .bytes = &bytes_},
+                         .bytes = &bytes_,
+                         .awaits_peer = &awaits_peer_},
                         std::move(first), session, &heartbeat, connection);
   }
   milliseconds timeout_{10'000};
   bool cancelled_ = false;
+  std::atomic<bool> awaits_peer_{false};
   TokenBucket bytes_;
   const std::string beat_{static_cast<char>(MessageType::kHeartbeat)};
   MemoryPipe pipe_ = NewMemoryPipe();
@@ -110,6 +118,21 @@ TEST_F(SessionRunnerTest, ASilentPeer) {
   EXPECT_TRUE(end.status.IsTimedOut()) << end.status.ToString();
   EXPECT_TRUE(Mentions(end.status, "raise io_timeout"));
   EXPECT_FALSE(end.connection_usable);
+}
+
+TEST_F(SessionRunnerTest, TellsWhetherItCanOnlyWaitForThePeer) {
+  ScriptedSession one(true, 2);
+  one.Observe(&awaits_peer_);
+  std::thread other([&] {
+    std::string first;
+    ASSERT_TRUE(pipe_.listener->Receive(&first, timeout_).ok());
+    while (!awaits_peer_) std::this_thread::yield();
+    ASSERT_TRUE(pipe_.listener->Send("done", timeout_).ok());
+  });
+  EXPECT_TRUE(Run(&one, pipe_.dialer.get()).status.ok());
+  other.join();
+  EXPECT_EQ(one.received(), (std::deque<std::string>{"done"}));
+  EXPECT_FALSE(awaits_peer_);
 }
 
 TEST_F(SessionRunnerTest, APeerThatGoes) {

@@ -98,6 +98,49 @@ TEST_F(SlowLinks, KeepOthersOutWhereThisSideReceives) {
   EXPECT_FALSE(AnotherMayBegin());
 }
 
+class SilentPeers : public SlowLinks {
+ protected:
+  SilentPeers() { progress_ = {1'000, false, true}; }
+};
+
+TEST_F(SilentPeers, KeepNobodyOut) {
+  const SessionSlot frozen = Begin(&progress_);
+  progress_.bytes += 100;  // what this side sent last
+  EXPECT_FALSE(AnotherMayBegin());
+  Pass(std::chrono::seconds(1));
+  EXPECT_FALSE(AnotherMayBegin()) << "too soon to tell";
+  Pass(std::chrono::seconds(1));
+  EXPECT_FALSE(slots_.Acquire(peer_ - 2, kNow)) << "nor a second with the peer";
+  const SessionSlot other = slots_.Acquire(++peer_, kNow);
+  EXPECT_TRUE(other);
+  EXPECT_FALSE(AnotherMayBegin());
+}
+
+TEST_F(SilentPeers, AreNotThoseOfWhomAByteComes) {
+  const SessionSlot session = Begin(&progress_);
+  for (int second = 0; second < 10; ++second) {
+    ++progress_.bytes;
+    Pass(std::chrono::seconds(1));
+    EXPECT_FALSE(AnotherMayBegin()) << second;
+  }
+}
+
+// As in a stall of RocksDB here: the peer has nothing to say.
+TEST_F(SilentPeers, AreNotThoseWhoWaitForThisSide) {
+  progress_.awaits_peer = false;
+  const SessionSlot session = Begin(&progress_);
+  Pass(std::chrono::seconds(10));
+  EXPECT_FALSE(AnotherMayBegin());
+}
+
+TEST_F(SilentPeers, KeepOthersOutAgainOnceTheyGoOn) {
+  const SessionSlot session = Begin(&progress_);
+  Pass(std::chrono::seconds(3));
+  EXPECT_TRUE(AnotherMayBegin());
+  ++progress_.bytes;
+  EXPECT_FALSE(AnotherMayBegin());
+}
+
 TEST(SessionSlots, OneWithEachPeer) {
   SessionSlots slots;
   slots.SetCapacity(3);

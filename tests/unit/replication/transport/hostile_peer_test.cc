@@ -176,6 +176,30 @@ TEST_F(HostilePeer, ASlowReaderMayAnswerOnceItHasRead) {
   EXPECT_EQ(frame_, "answer");
 }
 
+// The peer's machine acknowledges what was sent to it, its process has frozen.
+// Seen by order alone: a wait of one and three quarters of the timeout, without
+// a limit for the frame, ends later.
+TEST_F(HostilePeer, WhoFreezesIsSilentForOneTimeoutOnly) {
+  constexpr milliseconds kTimeout(2000);
+  Meet();
+  const std::unique_ptr<RawPeer> other_near = std::move(near_);
+  const std::unique_ptr<Connection> other_far = std::move(far_);
+  Meet();
+  far_->SetFrameTimeout(20 * kTimeout);
+  std::atomic<bool> longer_wait_is_over{false};
+  std::thread longer([&] {
+    std::string none;
+    EXPECT_TRUE(other_far->Receive(&none, kTimeout * 7 / 4).IsTimedOut());
+    longer_wait_is_over = true;
+  });
+  ASSERT_TRUE(far_->Send("a question", kTimeout).ok());
+  const rocksdb::Status s = far_->Receive(&frame_, kTimeout);
+  EXPECT_FALSE(longer_wait_is_over);
+  longer.join();
+  EXPECT_TRUE(s.IsTimedOut()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "sent nothing for 2000 ms"));
+}
+
 TEST_F(HostilePeer, AFrameThatDripsForeverEnds) {
   Meet();
   far_->SetFrameTimeout(milliseconds(300));
