@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "replication/transport/certificates_lock.h"
+
 namespace rocksync {
 namespace {
 
@@ -26,12 +28,6 @@ std::string GroupName() {
   const gid_t group = ::getegid();
   ::getgrgid_r(group, &entry, text, sizeof text, &found);
   return found != nullptr ? found->gr_name : std::to_string(group);
-}
-
-std::string DirectoryOf(const std::string& file) {
-  const size_t slash = file.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : file.substr(0, slash);
 }
 
 }  // namespace

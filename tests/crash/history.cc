@@ -5,8 +5,6 @@
 namespace rocksync::crash {
 namespace {
 
-constexpr size_t kMostComplaints = 5;
-
 bool ManyWrite(uint32_t key) {
   return ClassOf(key) == kReplicasShareClass ||
          ClassOf(key) % kClassesPerReplica == kThreadsShareClass;

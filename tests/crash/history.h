@@ -4,6 +4,7 @@
 #ifndef ROCKSYNC_TESTS_CRASH_HISTORY_H_
 #define ROCKSYNC_TESTS_CRASH_HISTORY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,6 +14,9 @@
 #include "tests/crash/operation.h"
 
 namespace rocksync::crash {
+
+// How many lines are told of what is wrong at one place.
+inline constexpr size_t kMostComplaints = 5;
 
 // Everything found in a database: key number to value.
 using Pairs = std::map<uint32_t, std::string>;

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <sstream>
 
+#include "tests/crash/history.h"
 #include "tests/crash/operation.h"
 
 namespace rocksync::crash {
 namespace {
-
-constexpr size_t kMostComplaints = 5;
 
 // A deletion of it, or of something later, may have been collected.
 bool Holds(const Scan& disk, uint64_t collected, uint32_t key,

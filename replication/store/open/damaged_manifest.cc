@@ -11,6 +11,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/open/all_families.h"
+#include "replication/store/open/log_format.h"
 #include "rocksdb/metadata.h"
 #include "rocksync/replicated_db.h"
 
@@ -22,29 +23,18 @@ using rocksdb::ColumnFamilyHandle;
 using rocksdb::Env;
 using rocksdb::Status;
 
-// RocksDB's format of logs: blocks of records, none of which crosses the end of
-// a block; a header is a checksum (4), a length (2) and a type (1).
-constexpr uint64_t kBlockBytes = 32768;
-constexpr size_t kHeaderBytes = 7;
-constexpr uint8_t kFirstPart = 2;
-constexpr uint8_t kMiddlePart = 3;
-
-uint8_t ByteAt(std::string_view bytes, size_t at) {
-  return static_cast<uint8_t>(bytes[at]);
-}
-
 // `block` is the last one, up to the end of the file.
 bool EndsWithinRecord(std::string_view block) {
   bool more = false;
   while (!block.empty()) {
-    if (block.size() < kHeaderBytes) return true;
-    const size_t length =
-        ByteAt(block, 4) | static_cast<size_t>(ByteAt(block, 5)) << 8;
-    const uint8_t type = ByteAt(block, 6);
+    if (block.size() < kRecordHeaderBytes) return true;
+    const size_t length = RecordLength(block);
+    const uint8_t type = RecordType(block);
     if (type == 0 && length == 0) return more;  // allocated, not written
-    if (block.size() < kHeaderBytes + length) return true;
-    more = type == kFirstPart || type == kMiddlePart;
-    block.remove_prefix(kHeaderBytes + length);
+    if (block.size() < kRecordHeaderBytes + length) return true;
+    const RecordPart part = PartOf(type);
+    more = part == RecordPart::kFirst || part == RecordPart::kMiddle;
+    block.remove_prefix(kRecordHeaderBytes + length);
   }
   return more;
 }
@@ -98,7 +88,7 @@ bool ManifestEndsWithinRecord(Env* env, const std::string& name) {
       !env->NewRandomAccessFile(path, &file, rocksdb::EnvOptions()).ok()) {
     return false;
   }
-  const uint64_t start = (size - 1) / kBlockBytes * kBlockBytes;
+  const uint64_t start = (size - 1) / kLogBlockBytes * kLogBlockBytes;
   std::string scratch(size - start, '\0');
   rocksdb::Slice block;
   return file->Read(start, scratch.size(), &block, scratch.data()).ok() &&

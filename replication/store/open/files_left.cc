@@ -10,6 +10,7 @@
 
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/open/remedies.h"
 
 namespace rocksync {
 namespace {
@@ -95,10 +96,6 @@ std::string LaterLog(Env* env, const Marker& marker,
   return "";
 }
 
-constexpr char kOpenAsNew[] =
-    "open it once with the option open_copy_as_new_replica (rocksync-store: "
-    "--as-new-replica), as a new replica";
-
 Status ShorterManifest(const std::string& directory, const std::string& wrong) {
   return Status::Aborted(
       "rocksync: the MANIFEST of " + directory +
@@ -106,7 +103,7 @@ Status ShorterManifest(const std::string& directory, const std::string& wrong) {
           "left: " +
           wrong,
       std::string("if a checkpoint or backup was put back over it, ") +
-          kOpenAsNew +
+          kOpenAsNewReplica +
           "; else it is damaged: replace the replica by a new, empty one that "
           "peers fill, or, if this one may hold something alone, `rocksync "
           "repair`, which makes a new list in a copy of the directory, and "
@@ -121,7 +118,7 @@ Status PutOverNewer(const std::string& directory, const std::string& log) {
           log,
       std::string("put the whole of one state there, into an empty directory; "
                   "or ") +
-          kOpenAsNew);
+          kOpenAsNewReplica);
 }
 
 Status LostLog(const std::string& directory, const std::string& wrong) {
@@ -130,7 +127,7 @@ Status LostLog(const std::string& directory, const std::string& wrong) {
       std::string("bring the file back, if there is one; else replace the "
                   "replica by a new, empty one that peers fill; or, if this "
                   "one may hold something alone, ") +
-          kOpenAsNew);
+          kOpenAsNewReplica);
 }
 
 Status LeftAfterLoss(const std::string& directory) {
@@ -138,7 +135,7 @@ Status LeftAfterLoss(const std::string& directory) {
       "rocksync: " + directory +
           " is what was left after a loss of files, and has not become a new "
           "replica since",
-      std::string(kOpenAsNew) +
+      std::string(kOpenAsNewReplica) +
           "; or replace the replica by a new, empty one that peers fill");
 }
 

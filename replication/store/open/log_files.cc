@@ -17,9 +17,9 @@ using rocksdb::Env;
 using rocksdb::Status;
 
 bool IsLog(std::string_view name) {
-  constexpr std::string_view kSuffix = ".log";
-  if (!name.ends_with(kSuffix)) return false;
-  name.remove_suffix(kSuffix.size());
+  constexpr std::string_view kLogSuffix = ".log";
+  if (!name.ends_with(kLogSuffix)) return false;
+  name.remove_suffix(kLogSuffix.size());
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return c >= '0' && c <= '9';
   });

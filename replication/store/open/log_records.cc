@@ -5,14 +5,12 @@
 #include <memory>
 #include <string_view>
 
+#include "replication/store/open/log_format.h"
+
 namespace rocksync {
 namespace {
 
-// db/log_format.h of RocksDB. A record is a checksum (4), its length (2) and
-// its type (1), in records that name the log its number (4), and then so many
-// bytes.
-constexpr size_t kBlockBytes = 32768;
-constexpr size_t kHeaderBytes = 7;
+// In records that name the log, between the header and what the length counts.
 constexpr size_t kNumberBytes = 4;
 // What stands in front of all others, and names no number in any case.
 constexpr uint8_t kSetCompressionType = 9;
@@ -62,28 +60,6 @@ uint32_t MaskedCrc32c(std::string_view bytes) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8;
 }
 
-// Which part of a batch a record has.
-enum class Part { kAll, kFirst, kMiddle, kLast, kNone };
-
-Part PartOf(uint8_t type) {
-  switch (type) {
-    case 1:
-    case 5:
-      return Part::kAll;
-    case 2:
-    case 6:
-      return Part::kFirst;
-    case 3:
-    case 7:
-      return Part::kMiddle;
-    case 4:
-    case 8:
-      return Part::kLast;
-    default:
-      return Part::kNone;
-  }
-}
-
 bool IsKnown(uint8_t type) {
   return (type >= 1 && type <= 11) || type == 130 || type == 131;
 }
@@ -97,7 +73,7 @@ class SoundBatchCounter {
   const SoundBatches& batches() const { return batches_; }
 
   void Add(std::string_view block) {
-    while (block.size() >= kHeaderBytes) {
+    while (block.size() >= kRecordHeaderBytes) {
       const size_t bytes = RecordBytes(block);
       if (bytes == 0) {
         damaged_ = true;
@@ -113,10 +89,10 @@ class SoundBatchCounter {
  private:
   // Of the record that begins here; 0: none that is sound does.
   size_t RecordBytes(std::string_view block) const {
-    const uint8_t type = static_cast<uint8_t>(block[6]);
-    const size_t header = kHeaderBytes + (NamesTheLog(type) ? kNumberBytes : 0);
-    const size_t bytes = header + static_cast<uint8_t>(block[4]) +
-                         size_t{256} * static_cast<uint8_t>(block[5]);
+    const uint8_t type = RecordType(block);
+    const size_t bytes = kRecordHeaderBytes +
+                         (NamesTheLog(type) ? kNumberBytes : 0) +
+                         RecordLength(block);
     if (!IsKnown(type) || bytes > block.size()) return 0;
     const bool sound =
         batches_.count < known_ ||
@@ -125,19 +101,21 @@ class SoundBatchCounter {
   }
 
   void See(std::string_view record) {
-    const uint8_t type = static_cast<uint8_t>(record[6]);
+    const uint8_t type = RecordType(record);
     // What is left of an earlier log in a file that is used again is its end.
-    if (NamesTheLog(type) && Fixed32(record.substr(kHeaderBytes)) != number_) {
+    if (NamesTheLog(type) &&
+        Fixed32(record.substr(kRecordHeaderBytes)) != number_) {
       begun_ = false;
       return;
     }
-    const Part part = PartOf(type);
-    if (part == Part::kNone) return;
-    const bool begins = part == Part::kAll || part == Part::kFirst;
+    const RecordPart part = PartOf(type);
+    if (part == RecordPart::kNone) return;
+    const bool begins = part == RecordPart::kAll || part == RecordPart::kFirst;
     // A begun one without its end; or a part without its beginning.
     if (begins == begun_) damaged_ = true;
     const bool whole = begins || begun_;
-    begun_ = whole && (part == Part::kFirst || part == Part::kMiddle);
+    begun_ =
+        whole && (part == RecordPart::kFirst || part == RecordPart::kMiddle);
     if (!whole || begun_) return;
     ++batches_.count;
     batches_.behind_damage = batches_.behind_damage || damaged_;
@@ -159,20 +137,18 @@ rocksdb::Status RecordsNameTheLog(rocksdb::Env* env, const std::string& path,
   rocksdb::Status status =
       env->NewSequentialFile(path, &file, rocksdb::EnvOptions());
   if (!status.ok()) return status;
-  std::string buffer(kBlockBytes, '\0');
+  std::string buffer(kLogBlockBytes, '\0');
   rocksdb::Slice block;
-  status = file->Read(kBlockBytes, &block, buffer.data());
-  while (status.ok() && block.size() >= kHeaderBytes) {
-    const auto byte = [&block](size_t i) {
-      return static_cast<uint8_t>(block[i]);
-    };
-    if (byte(6) != kSetCompressionType) {
-      *named = NamesTheLog(byte(6));
+  status = file->Read(kLogBlockBytes, &block, buffer.data());
+  while (status.ok() && block.size() >= kRecordHeaderBytes) {
+    const uint8_t type = RecordType(block.ToStringView());
+    if (type != kSetCompressionType) {
+      *named = NamesTheLog(type);
       return status;
     }
-    const size_t length = byte(4) + size_t{256} * byte(5);
-    if (length > block.size() - kHeaderBytes) return status;
-    block.remove_prefix(kHeaderBytes + length);
+    const size_t length = RecordLength(block.ToStringView());
+    if (length > block.size() - kRecordHeaderBytes) return status;
+    block.remove_prefix(kRecordHeaderBytes + length);
   }
   return status;
 }
@@ -184,10 +160,10 @@ rocksdb::Status CountSoundBatches(rocksdb::Env* env, const std::string& path,
   rocksdb::Status status =
       env->NewSequentialFile(path, &file, rocksdb::EnvOptions());
   SoundBatchCounter counter(number, known);
-  std::string buffer(kBlockBytes, '\0');
+  std::string buffer(kLogBlockBytes, '\0');
   rocksdb::Slice block;
   while (status.ok()) {
-    status = file->Read(kBlockBytes, &block, buffer.data());
+    status = file->Read(kLogBlockBytes, &block, buffer.data());
     if (!status.ok() || block.empty()) break;
     counter.Add(block.ToStringView());
   }

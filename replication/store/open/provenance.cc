@@ -1,15 +1,10 @@
 #include "replication/store/open/provenance.h"
 
+#include "replication/store/open/remedies.h"
+
 namespace rocksync {
-namespace {
 
 using rocksdb::Status;
-
-constexpr char kOpenAsNew[] =
-    "open it once with the option open_copy_as_new_replica (rocksync-store: "
-    "--as-new-replica): it becomes a new replica with an id of its own";
-
-}  // namespace
 
 Provenance Judge(const Traces& traces) {
   const bool none_due = !traces.marker.has_value() || traces.marker->Lists("");
@@ -50,19 +45,19 @@ Status Refusal(Provenance provenance, const std::string& name) {
               " is a copy of another replica (a checkpoint or a restored "
               "backup), or its file " +
               kMarkerFileName + " was removed",
-          kOpenAsNew);
+          kOpenAsNewReplica);
     case Provenance::kPutBack:
       return Status::Aborted(
           "rocksync: " + name +
               " is not in the state that it was left in: an older one was put "
               "back, or its log is lost",
-          kOpenAsNew);
+          kOpenAsNewReplica);
     case Provenance::kRepaired:
       return Status::Aborted(
           "rocksync: " + name +
               " has another RocksDB identity than it was left with: it is a "
               "copy, or RepairDB was used and may have lost a part",
-          kOpenAsNew);
+          kOpenAsNewReplica);
     case Provenance::kPlain:
     case Provenance::kOwn:
       break;
