@@ -62,6 +62,7 @@ PeerStats Peer(const Fields& fields) {
   peer.last_proven_equal_ms = fields.Number("last_proven_equal_ms");
   peer.equal_as_of_ms = fields.Number("equal_as_of_ms");
   peer.digests_equal_as_of_ms = fields.Number("digests_equal_as_of_ms");
+  peer.silent_ms = fields.Number("silent_ms");
   peer.stream = Stream(Fields(fields.Part("stream")));
   peer.last = Session(Fields(fields.Part("last_session")));
   peer.last.quarantined_there = fields.Number("quarantined_there");

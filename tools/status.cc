@@ -51,10 +51,10 @@ std::string InSession(const StatusFields& session) {
          InUnits(session.Number("bytes_total"));
 }
 
-// Of the fields in milliseconds, a lag is a duration.
+// Of the fields in milliseconds, a lag and a silence are durations.
 bool IsMoment(std::string_view name, const Json& value) {
   return value.is_number_unsigned() && name.ends_with("_ms") &&
-         name != "lag_ms";
+         name != "lag_ms" && name != "silent_ms";
 }
 
 std::string Plain(const Json& value) {
@@ -126,6 +126,8 @@ void PrintPeers(const StatusFields& status, std::ostream& out) {
     if (!peer.Flag("configured", true)) out << ", not configured";
     if (peer.Flag("in_session")) {
       out << ", " << InSession(StatusFields(peer.Part("last_session")));
+      const uint64_t silent_ms = peer.Number("silent_ms");
+      if (silent_ms > 0) out << ", silent for " << silent_ms / 1000 << " s";
     }
     const StatusFields stream(peer.Part("stream"));
     if (stream.Number("open") > 0) {

@@ -98,6 +98,10 @@ struct PeerStats {
   // left out or not. Those are resolved once that was so with every peer.
   uint64_t digests_equal_as_of_ms = 0;
   SessionProgress last;  // the latest session, running or ended
+  // How long the peer, whose turn it is in the session that runs, has sent and
+  // taken nothing; 0: it has, or for less than two seconds. It may have frozen,
+  // or its host is gone: io_timeout ends the session.
+  uint64_t silent_ms = 0;
   StreamStats stream;
 };
 

@@ -78,6 +78,9 @@ ReplicationStats StatsOf(const ReplicatorContext& replica,
     stats.gc.identity_conflict = replica.stats.RecentCopy();
   }
   LeaveOutThoseRemoved(&stats);
+  for (PeerStats& peer : stats.peers) {
+    peer.silent_ms = replica.slots.SilentFor(peer.replica_id).count();
+  }
   return stats;
 }
 

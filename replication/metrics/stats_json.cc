@@ -60,6 +60,7 @@ JsonObject ToJson(const PeerStats& peer) {
       .Add("quarantined_there", peer.last.quarantined_there)
       .Add("last_error", peer.last_error)
       .Add("in_session", !peer.last.finished && !peer.last.peer.empty())
+      .Add("silent_ms", peer.silent_ms)
       .Add("stream", ToJson(peer.stream))
       .Add("last_session", ToJson(peer.last));
   return json;

@@ -288,7 +288,7 @@ SessionResult Link::RunToEnd(std::string first, SessionContext context,
   context.storage = view_.get();
   if (replica_->slots.paused()) context.busy_why = kPaused;
   SessionDriveOptions options = DriveOptionsOf(replica_);
-  options.awaits_peer = &awaits_peer_;
+  options.peer_wait = &peer_wait_;
   SessionRunEnd end = RunOneSession({.role = role_,
                                      .options = ToSessionOptions(*replica_),
                                      .context = std::move(context),

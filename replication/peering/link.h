@@ -12,6 +12,7 @@
 
 #include "replication/membership/announcement.h"
 #include "replication/peering/open_connections.h"
+#include "replication/peering/peer_wait.h"
 #include "replication/peering/replicator_context.h"
 #include "replication/peering/session_runner.h"
 #include "replication/peering/session_slots.h"
@@ -84,7 +85,7 @@ class Link {
   // Of the session that runs; from any thread.
   SessionSlot::Progress progress() const {
     return {connection_->bytes_sent() + connection_->bytes_received(),
-            only_sends_, awaits_peer_};
+            only_sends_, peer_wait_.now()};
   }
   std::string peer_name() const { return connection_->peer_name(); }
 
@@ -123,7 +124,7 @@ class Link {
   bool peer_takes_streams_ = false;
   SessionSeed seed_{};
   std::atomic<bool> only_sends_{false};
-  std::atomic<bool> awaits_peer_{false};
+  PeerWait peer_wait_;
 };
 
 }  // namespace rocksync

@@ -1,6 +1,5 @@
 #include "replication/peering/session_runner.h"
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -17,21 +16,6 @@ namespace {
 // Of what a peer had under way when this side failed: a frame that it is
 // sending, and another that the network holds.
 constexpr size_t kMostDiscarded = 2 * kMaxFrameBytes;
-
-// Sets a flag for as long as it lives.
-class Raised {
- public:
-  explicit Raised(std::atomic<bool>* flag) : flag_(flag) { Set(true); }
-  Raised(const Raised&) = delete;
-  Raised& operator=(const Raised&) = delete;
-  ~Raised() { Set(false); }
-
- private:
-  void Set(bool value) {
-    if (flag_ != nullptr) *flag_ = value;
-  }
-  std::atomic<bool>* const flag_;
-};
 
 class SessionDriver {
  public:
@@ -99,7 +83,7 @@ class SessionDriver {
   }
 
   rocksdb::Status Send(const std::string& message) {
-    const Raised awaits(options_.awaits_peer);
+    const PeerWait::Scope waits(options_.peer_wait, *connection_);
     return connection_->Send(message, options_.io_timeout);
   }
 
@@ -133,10 +117,10 @@ class SessionDriver {
 
   // The peer's next message; heartbeats only make this wait for it longer.
   rocksdb::Status Listen(std::string* message) {
-    const Raised awaits(options_.awaits_peer);
     const auto until =
         Heartbeat::Clock::now() + kMostPatience * options_.io_timeout;
     for (;;) {
+      const PeerWait::Scope waits(options_.peer_wait, *connection_);
       rocksdb::Status s = connection_->Receive(message, options_.io_timeout);
       if (!s.ok() || !Heartbeat::Is(*message)) return s;
       if (Heartbeat::Clock::now() >= until) {

@@ -6,12 +6,12 @@
 #ifndef ROCKSYNC_REPLICATION_PEERING_SESSION_RUNNER_H_
 #define ROCKSYNC_REPLICATION_PEERING_SESSION_RUNNER_H_
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
 
 #include "replication/peering/heartbeat.h"
+#include "replication/peering/peer_wait.h"
 #include "replication/peering/token_bucket.h"
 #include "replication/session/session.h"
 #include "rocksdb/status.h"
@@ -22,10 +22,8 @@ namespace rocksync {
 struct SessionDriveOptions {
   std::chrono::milliseconds io_timeout;
   std::function<bool()> cancelled;
-  TokenBucket* bytes = nullptr;  // charged for both directions
-  // If not null: set while this side can only wait for the peer, to take what
-  // is sent or to answer.
-  std::atomic<bool>* awaits_peer = nullptr;
+  TokenBucket* bytes = nullptr;   // charged for both directions
+  PeerWait* peer_wait = nullptr;  // told of each wait, if not null
 };
 
 // How a session run ended.

@@ -34,14 +34,27 @@ void SessionSlots::Watch(uint64_t number,
   holder->progress = std::move(progress);
 }
 
+// A byte that came or went since it was last looked at may have done so just
+// now, unless that was before this side began to wait.
+void SessionSlots::JudgeSilence(Clock::time_point now,
+                                const SessionSlot::Progress& progress,
+                                Holder* holder) {
+  const bool moved =
+      std::exchange(holder->last_bytes, progress.bytes) != progress.bytes;
+  holder->silent_for = {};
+  if (moved) holder->last_moved = now;
+  if (!progress.peer_wait.has_value()) return;
+  if (progress.peer_wait->bytes == progress.bytes) {
+    holder->last_moved = progress.peer_wait->since;
+  }
+  const auto silent_for = now - holder->last_moved;
+  if (silent_for >= kSilence) holder->silent_for = silent_for;
+}
+
 void SessionSlots::Judge(Clock::time_point now, Holder* holder) {
   if (holder->progress == nullptr) return;
   const SessionSlot::Progress progress = holder->progress();
-  if (std::exchange(holder->last_bytes, progress.bytes) != progress.bytes) {
-    holder->last_moved = now;
-  }
-  holder->silent = progress.awaits_peer && now - holder->last_moved >= kSilence;
-
+  JudgeSilence(now, progress, holder);
   const auto elapsed =
       std::chrono::duration_cast<std::chrono::seconds>(now - holder->since);
   if (elapsed < kWindow) return;
@@ -58,9 +71,20 @@ bool SessionSlots::HasRoom(uint64_t peer_id) {
   for (auto& [number, holder] : holders_) {
     if (holder.peer_id == peer_id) return false;
     Judge(now_(), &holder);
-    if (holder.slow || holder.silent) ++lent;
+    if (holder.slow || holder.silent_for > Clock::duration::zero()) ++lent;
   }
   return holders_.size() - std::min(lent, kMostLent) < capacity_;
+}
+
+std::chrono::milliseconds SessionSlots::SilentFor(uint64_t peer_id) const {
+  const std::lock_guard lock(mutex_);
+  for (auto& [number, holder] : holders_) {
+    if (holder.peer_id != peer_id) continue;
+    Judge(now_(), &holder);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+        holder.silent_for);
+  }
+  return std::chrono::milliseconds(0);
 }
 
 void SessionSlots::SetCapacity(size_t capacity) {

@@ -17,7 +17,10 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
+
+#include "replication/peering/peer_wait.h"
 
 namespace rocksync {
 
@@ -39,9 +42,9 @@ class SessionSlot {
   ~SessionSlot();
 
   struct Progress {
-    uint64_t bytes = 0;        // that the connection has carried
-    bool only_sends = false;   // this side ships pairs, and is to receive none
-    bool awaits_peer = false;  // this side can do nothing until the peer does
+    uint64_t bytes = 0;       // that the connection has carried
+    bool only_sends = false;  // this side ships pairs, and is to receive none
+    std::optional<PeerWait::Wait> peer_wait;
   };
   // Tells whether the session may lend its slot. Called on any thread until the
   // slot goes.
@@ -84,6 +87,10 @@ class SessionSlots {
   SessionSlot AcquireForIncoming(uint64_t peer_id,
                                  std::chrono::milliseconds wait);
 
+  // How long the peer, whose turn it is in a session, has been silent; 0: it is
+  // not, or not for two seconds.
+  std::chrono::milliseconds SilentFor(uint64_t peer_id) const;
+
  private:
   friend class SessionSlot;
   static constexpr std::chrono::milliseconds kCourtesy{300};
@@ -99,9 +106,12 @@ class SessionSlots {
     // What it had carried when it was last looked at, and since when.
     uint64_t last_bytes = 0;
     Clock::time_point last_moved{};
-    bool silent = false;
+    Clock::duration silent_for{};  // 0: not long enough to count
   };
 
+  static void JudgeSilence(Clock::time_point now,
+                           const SessionSlot::Progress& progress,
+                           Holder* holder);
   static void Judge(Clock::time_point now, Holder* holder);
   bool HasRoom(uint64_t peer_id);
   void Watch(uint64_t number, std::function<SessionSlot::Progress()> progress);
@@ -117,7 +127,8 @@ class SessionSlots {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   size_t capacity_ = 1;
-  std::map<uint64_t, Holder> holders_;  // by the slot's number
+  // By the slot's number. What is looked at is remembered.
+  mutable std::map<uint64_t, Holder> holders_;
   uint64_t last_number_ = 0;
   Clock::time_point incoming_expected_until_;  // in the past: none is
   bool paused_ = false;

@@ -97,10 +97,11 @@ function wasMet(peer) {
 }
 
 // What a session has done of what it found so far.
-function progress(session) {
+function progress(session, silent_ms) {
+  const silent = silent_ms ? `, silent for ${Math.round(silent_ms / 1000)} s` : "";
   const part = (done, found) => `${count(done)} of ${count(Math.max(done, found))}`;
   return `in session: ${part(session.pairs_sent, session.pairs_to_send)} sent, ` +
-         `${part(session.pairs_received, session.pairs_to_receive)} received, ${bytes(session.bytes_total)}`;
+         `${part(session.pairs_received, session.pairs_to_receive)} received, ${bytes(session.bytes_total)}${silent}`;
 }
 
 // "good", "warn" or "bad", and a word for it.
@@ -121,6 +122,7 @@ function health(replica) {
     return ["warn", `certificate expires in ${days} ${days === 1 ? "day" : "days"}`];
   }
   if (stats.peers.some((p) => p.last_error)) return ["warn", "a peer fails"];
+  if (stats.peers.some((p) => p.silent_ms)) return ["warn", "a peer is silent"];
   if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind"];
   const met = stats.peers.filter(wasMet);
   if (met.length && met.every((p) => !p.last_proven_equal_ms)) return ["warn", "not proven equal yet"];
@@ -161,10 +163,10 @@ function card(replica) {
     const equal = ago(peer.last_proven_equal_ms, now);
     peers.append(element("li", "",
       element("span", "", `${met ? `${peer.in_session ? "with" : "equal to"} ${nameOf(peer.replica_id, stats)}` : `not met since its start: ${peer.address}`}${peer.configured ? "" : " (not configured)"}`),
-      element("span", "number", peer.in_session ? progress(peer.last_session) : met ? equal : "")));
+      element("span", "number", peer.in_session ? progress(peer.last_session, peer.silent_ms) : met ? equal : "")));
     if (peer.stream.open) {
-      peers.append(element("li", "", element("span", "", `stream of new writes to ${met ? nameOf(peer.replica_id, stats) : peer.address}`),
-        element("span", "number", `${count(peer.stream.lag_pairs)}\u00a0changes, ${count(peer.stream.lag_ms)}\u00a0ms behind`)));
+      peers.append(element("li", "", element("span", "", `stream to ${met ? nameOf(peer.replica_id, stats) : peer.address}`),
+        element("span", "number", peer.stream.lag_pairs ? `${count(peer.stream.lag_pairs)}\u00a0changes, ${count(peer.stream.lag_ms)}\u00a0ms behind` : "nothing behind")));
     }
     if (peer.last_error) peers.append(element("li", "", element("p", "error warn", peer.last_error)));
   }

@@ -85,8 +85,8 @@ void ExpectSame(const DiskSpaceStats& disk, const DiskSpaceStats& was) {
 
 void ExpectSame(const PeerStats& peer, const PeerStats& was) {
   const auto fields = [](const PeerStats& s) {
-    const auto& [a, b, c, d, e, f, g, h, i, last, stream] = s;
-    return std::make_tuple(a, b, c, d, e, f, g, h, i);
+    const auto& [a, b, c, d, e, f, g, h, i, last, silent_ms, stream] = s;
+    return std::make_tuple(a, b, c, d, e, f, g, h, i, silent_ms);
   };
   EXPECT_EQ(fields(peer), fields(was));
   ExpectSame(peer.last, was.last);

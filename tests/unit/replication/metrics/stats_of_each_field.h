@@ -66,6 +66,7 @@ inline ReplicationStats Stats(uint64_t id = 0xa1) {
   peer.last_proven_equal_ms = 1'700'000'000'500;
   peer.equal_as_of_ms = 1'700'000'000'400;
   peer.digests_equal_as_of_ms = 1'700'000'000'450;
+  peer.silent_ms = 3'456;
   peer.stream = {1, 601, 602, 603, 604, 605, 606, 607, 608, 609, 610, 6'110};
   peer.last.peer = peer.address;
   peer.last.quarantined_there = 405;

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <deque>
 #include <thread>
 
@@ -36,7 +35,7 @@ class ScriptedSession : public Session {
     }
     --left_;
     mine_ = true;
-    if (awaits_peer_ != nullptr) EXPECT_FALSE(*awaits_peer_) << "it works";
+    if (peer_wait_ != nullptr) EXPECT_FALSE(peer_wait_->now()) << "it works";
     return absl::OkStatus();
   }
   bool done() const override { return left_ == 0; }
@@ -45,16 +44,14 @@ class ScriptedSession : public Session {
 
   const std::deque<std::string>& received() const { return received_; }
   int read_ahead() const { return read_ahead_; }
-  void Observe(const std::atomic<bool>* awaits_peer) {
-    awaits_peer_ = awaits_peer;
-  }
+  void Observe(const PeerWait* wait) { peer_wait_ = wait; }
 
  private:
   bool mine_;
   int left_;
   std::deque<std::string> received_;
   int read_ahead_ = 0;
-  const std::atomic<bool>* awaits_peer_ = nullptr;
+  const PeerWait* peer_wait_ = nullptr;
   absl::Status status_;
   SessionReport report_;
 };
@@ -67,12 +64,12 @@ class SessionRunnerTest : public ::testing::Test {
     return DriveSession({.io_timeout = timeout_,
                          .cancelled = [this] { return cancelled_; },
                          .bytes = &bytes_,
-                         .awaits_peer = &awaits_peer_},
+                         .peer_wait = &peer_wait_},
                         std::move(first), session, &heartbeat, connection);
   }
   milliseconds timeout_{10'000};
   bool cancelled_ = false;
-  std::atomic<bool> awaits_peer_{false};
+  PeerWait peer_wait_;
   TokenBucket bytes_;
   const std::string beat_{static_cast<char>(MessageType::kHeartbeat)};
   MemoryPipe pipe_ = NewMemoryPipe();
@@ -122,17 +119,17 @@ TEST_F(SessionRunnerTest, ASilentPeer) {
 
 TEST_F(SessionRunnerTest, TellsWhetherItCanOnlyWaitForThePeer) {
   ScriptedSession one(true, 2);
-  one.Observe(&awaits_peer_);
+  one.Observe(&peer_wait_);
   std::thread other([&] {
     std::string first;
     ASSERT_TRUE(pipe_.listener->Receive(&first, timeout_).ok());
-    while (!awaits_peer_) std::this_thread::yield();
+    while (!peer_wait_.now()) std::this_thread::yield();
     ASSERT_TRUE(pipe_.listener->Send("done", timeout_).ok());
   });
   EXPECT_TRUE(Run(&one, pipe_.dialer.get()).status.ok());
   other.join();
   EXPECT_EQ(one.received(), (std::deque<std::string>{"done"}));
-  EXPECT_FALSE(awaits_peer_);
+  EXPECT_FALSE(peer_wait_.now());
 }
 
 TEST_F(SessionRunnerTest, APeerThatGoes) {

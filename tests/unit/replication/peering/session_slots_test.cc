@@ -55,7 +55,7 @@ class SlowLinks : public ::testing::Test {
   uint64_t peer_ = 0;
   SessionSlots::Clock::time_point now_{std::chrono::hours(1)};
   SessionSlots slots_{kNow, [this] { return now_; }};
-  SessionSlot::Progress progress_{1'000'000, true};
+  SessionSlot::Progress progress_{.bytes = 1'000'000, .only_sends = true};
 };
 
 TEST_F(SlowLinks, KeepNobodyOut) {
@@ -98,14 +98,20 @@ TEST_F(SlowLinks, KeepOthersOutWhereThisSideReceives) {
   EXPECT_FALSE(AnotherMayBegin());
 }
 
+// This side has sent its last bytes, and waits since then.
 class SilentPeers : public SlowLinks {
  protected:
-  SilentPeers() { progress_ = {1'000, false, true}; }
+  SilentPeers() { progress_ = {.bytes = 1'000}; }
+  SessionSlot BeginAndWait() {
+    SessionSlot slot = Begin(&progress_);
+    progress_.bytes += 100;
+    progress_.peer_wait = {now_, progress_.bytes};
+    return slot;
+  }
 };
 
 TEST_F(SilentPeers, KeepNobodyOut) {
-  const SessionSlot frozen = Begin(&progress_);
-  progress_.bytes += 100;  // what this side sent last
+  const SessionSlot frozen = BeginAndWait();
   EXPECT_FALSE(AnotherMayBegin());
   Pass(std::chrono::seconds(1));
   EXPECT_FALSE(AnotherMayBegin()) << "too soon to tell";
@@ -116,8 +122,17 @@ TEST_F(SilentPeers, KeepNobodyOut) {
   EXPECT_FALSE(AnotherMayBegin());
 }
 
+TEST_F(SilentPeers, AreToldToWhoLooksForTheFirstTime) {
+  const SessionSlot frozen = BeginAndWait();
+  const uint64_t peer = peer_;
+  Pass(std::chrono::seconds(8));
+  EXPECT_EQ(slots_.SilentFor(peer), std::chrono::seconds(8));
+  EXPECT_EQ(slots_.SilentFor(peer + 1), kNow);
+  EXPECT_TRUE(AnotherMayBegin());
+}
+
 TEST_F(SilentPeers, AreNotThoseOfWhomAByteComes) {
-  const SessionSlot session = Begin(&progress_);
+  const SessionSlot session = BeginAndWait();
   for (int second = 0; second < 10; ++second) {
     ++progress_.bytes;
     Pass(std::chrono::seconds(1));
@@ -125,16 +140,28 @@ TEST_F(SilentPeers, AreNotThoseOfWhomAByteComes) {
   }
 }
 
+// As one that freezes while it sends a long message.
+TEST_F(SilentPeers, AreThoseWhoStopInTheMiddle) {
+  const SessionSlot session = BeginAndWait();
+  const uint64_t peer = peer_;
+  ++progress_.bytes;
+  Pass(std::chrono::seconds(10));
+  EXPECT_EQ(slots_.SilentFor(peer), kNow) << "it may have come just now";
+  Pass(std::chrono::seconds(2));
+  EXPECT_EQ(slots_.SilentFor(peer), std::chrono::seconds(2));
+  EXPECT_TRUE(AnotherMayBegin());
+}
+
 // As in a stall of RocksDB here: the peer has nothing to say.
 TEST_F(SilentPeers, AreNotThoseWhoWaitForThisSide) {
-  progress_.awaits_peer = false;
-  const SessionSlot session = Begin(&progress_);
+  const SessionSlot session = BeginAndWait();
+  progress_.peer_wait.reset();
   Pass(std::chrono::seconds(10));
   EXPECT_FALSE(AnotherMayBegin());
 }
 
 TEST_F(SilentPeers, KeepOthersOutAgainOnceTheyGoOn) {
-  const SessionSlot session = Begin(&progress_);
+  const SessionSlot session = BeginAndWait();
   Pass(std::chrono::seconds(3));
   EXPECT_TRUE(AnotherMayBegin());
   ++progress_.bytes;
