@@ -1,6 +1,7 @@
 #include "examples/replicated_store/page_server.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <string_view>
@@ -31,12 +32,10 @@ uint64_t NowMs() {
 }
 
 bool ParsePeer(const std::string& peer, std::string* host, int* port) {
-  // It is said in JSON and in a header of HTTP.
-  const bool printable = std::all_of(
-      peer.begin(), peer.end(), [](char c) { return c > ' ' && c <= '~'; });
-  if (!printable) return false;
   const size_t colon = peer.rfind(':');
-  if (colon == std::string::npos || colon == 0) return false;
+  if (colon == std::string::npos || !IsPageHost(peer.substr(0, colon))) {
+    return false;
+  }
   *host = peer.substr(0, colon);
   const char* const end = peer.data() + peer.size();
   const auto [rest, error] =
@@ -179,6 +178,17 @@ class HttpPageServer : public PageServer {
 };
 
 }  // namespace
+
+bool IsPageHost(const std::string& host) {
+  const bool brackets = host.starts_with('[') && host.ends_with(']');
+  const std::string_view inner =
+      brackets ? std::string_view(host).substr(1, host.size() - 2) : host;
+  return !inner.empty() &&
+         std::all_of(inner.begin(), inner.end(), [=](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' ||
+                  (brackets && (c == ':' || c == '%'));
+         });
+}
 
 bool IsPageAddress(const std::string& peer) {
   std::string host;

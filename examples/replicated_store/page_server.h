@@ -24,6 +24,9 @@ struct PageOptions {
   std::vector<std::string> peers;
 };
 
+// Whether `names` may have it: a name, an address, or an IPv6 address in
+// brackets, without a port.
+bool IsPageHost(const std::string& host);
 // Whether `peers` may have it.
 bool IsPageAddress(const std::string& peer);
 

@@ -2,9 +2,6 @@
 
 #include <arpa/inet.h>
 
-#include <algorithm>
-#include <cctype>
-
 namespace rocksync {
 namespace {
 
@@ -24,11 +21,10 @@ std::string IsHost(const std::string& text) {
 }
 
 std::string IsHostName(const std::string& text) {
-  const bool fits = !text.empty() &&
-                    std::all_of(text.begin(), text.end(), [](unsigned char c) {
-                      return std::isgraph(c) != 0 && c != '/';
-                    });
-  return fits ? "" : "'" + text + "' is no host name";
+  return IsPageHost(text) ? ""
+                          : "'" + text +
+                                "' is no host name (without a port; there is "
+                                "no pattern for all)";
 }
 
 std::string IsPage(const std::string& text) {

@@ -113,6 +113,8 @@ def resync(path, *, source, cluster, secret, certificates=None, ca=None, certifi
     Certificates are the replica's own, as for `replicate`. `progress` as for
     `clone`, with a further stage "carrying over" before "opening". Returns a
     Resynced."""
+    if isinstance(copy_from_share, bool) or not isinstance(copy_from_share, (int, float)):
+        raise TypeError(f"copy_from_share is a number from 0 to 1, not {copy_from_share!r}")
     with open(path, cluster=cluster, secret=secret, create=False) as database:
         id = database.replica_id
     carried_over, because = ctypes.c_uint64(), ctypes.c_void_p()
@@ -332,8 +334,6 @@ class Database(_Closable, collections.abc.MutableMapping):
         self._replicators = set()
         self._iterations = set()  # under way; each holds RocksDB's iterator
         self._iterating = threading.RLock()  # while it makes or ends one
-        self._read = library.rocksdb_readoptions_create()
-        self._write = library.rocksdb_writeoptions_create()
 
         _callable("apply_hook", apply_hook)
 
@@ -356,6 +356,8 @@ class Database(_Closable, collections.abc.MutableMapping):
             try:
                 opened.take_from("rocksync_open", options, replication, absolute)
                 self._way = call("rocksync_rocksdb", opened[0])
+                self._read = library.rocksdb_readoptions_create()
+                self._write = library.rocksdb_writeoptions_create()
                 self._db = opened[0]
                 _open_databases.add(self)
             except BaseException:

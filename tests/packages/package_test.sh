@@ -156,6 +156,8 @@ complete_words() {  # PROGRAM WORD...
 [[ $(complete_words rocksync ver) == verify ]] || fail "completion of a command"
 [[ $(complete_words rocksync verify --max) == --max-keys ]] || fail "completion of a command's option"
 [[ $(complete_words rocksync-store --redis-p) == --redis-port ]] || fail "completion of an option"
+[[ $(complete_words rocksync-store --ca = /etc/passw) == */etc/passwd* ]] || fail "completion of a file behind ="
+[[ -z $(complete_words rocksync-store --redis-port "") ]] || fail "completion of a number"
 # A fresh shell finds it by the program's name, in the program's own package.
 for program in rocksync rocksync-store; do
   inside bash -c 'source "/usr/share/bash-completion/completions/$1" && complete -p "$1"' bash "$program" | grep -F -- '-F _rocksync' >/dev/null ||

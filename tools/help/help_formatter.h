@@ -14,7 +14,8 @@ namespace rocksync {
 class HelpFormatter : public CLI::Formatter {
  protected:
   std::string make_option_opts(const CLI::Option* option) const override {
-    if (option->get_type_size() == 0) return Others(*option);  // a flag
+    // Two spaces before what an option does: help2man takes it by them.
+    if (option->get_type_size() == 0) return Others(*option) + " ";  // a flag
     std::string text = Value(option->get_type_name());
     if (!text.empty()) text.insert(0, " ");
     if (option->get_expected_max() == CLI::detail::expected_max_vector_size) {
@@ -24,7 +25,7 @@ class HelpFormatter : public CLI::Formatter {
       text += ", by default " + option->get_default_str();
     }
     return text + (option->get_required() ? ", required" : "") +
-           Others(*option);
+           Others(*option) + " ";
   }
 
  private:
