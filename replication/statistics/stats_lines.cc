@@ -134,10 +134,14 @@ void SessionLine::GiveUp(const SessionReport& last) {
   counted_ = report;
 }
 
-// `change` is applied to the figures of the peer and to the sums.
 template <typename Change>
 void StreamLine::Count(const Change& change) {
   const std::lock_guard lock(board_->mutex_);
+  CountLocked(change);
+}
+
+template <typename Change>
+void StreamLine::CountLocked(const Change& change) {
   change(&board_->table_.FindForLine(peer_, replica_id_)->stats.stream);
   change(&board_->totals_.stream);
 }
@@ -160,12 +164,12 @@ void StreamLine::AddReceived(uint64_t bytes) {
 
 void StreamLine::AddTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates,
                           uint64_t held_back) {
-  Count([=](StreamStats* stream) {
+  const std::lock_guard lock(board_->mutex_);
+  CountLocked([=](StreamStats* stream) {
     stream->pairs_received += pairs;
     stream->pairs_applied += applied;
     stream->duplicates += duplicates;
   });
-  const std::lock_guard lock(board_->mutex_);
   board_->totals_.pairs_held_back += held_back;
 }
 

@@ -81,8 +81,12 @@ class StreamLine {
   StreamLine(StatsBoard* board, std::string peer, uint64_t replica_id)
       : board_(board), peer_(std::move(peer)), replica_id_(replica_id) {}
 
+  // `change` is applied to the figures of the peer and to the sums. The second:
+  // REQUIRES: the board's lock is held.
   template <typename Change>
   void Count(const Change& change);
+  template <typename Change>
+  void CountLocked(const Change& change);
 
   StatsBoard* const board_;
   const std::string peer_;
