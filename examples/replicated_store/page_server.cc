@@ -1,5 +1,7 @@
 #include "examples/replicated_store/page_server.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -31,12 +33,40 @@ uint64_t NowMs() {
           .count());
 }
 
+bool IsAddress(int family, const std::string& text) {
+  unsigned char address[sizeof(in6_addr)];
+  return ::inet_pton(family, text.c_str(), address) == 1;
+}
+
+// A host name, with or without a dot at its end; what ends in a number has to
+// be an IPv4 address.
+bool HasLabels(const std::string& name) {
+  size_t begin = 0;
+  std::string label;
+  while (begin < name.size()) {
+    const size_t end = std::min(name.find('.', begin), name.size());
+    label = name.substr(begin, end - begin);
+    const bool fits =
+        !label.empty() && label.size() < 64 &&
+        std::all_of(label.begin(), label.end(), [](unsigned char c) {
+          return std::isalnum(c) != 0 || c == '-' || c == '_';
+        });
+    if (!fits) return false;
+    begin = end + 1;
+  }
+  const bool number =
+      std::all_of(label.begin(), label.end(),
+                  [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !name.empty() && (!number || IsAddress(AF_INET, name));
+}
+
 bool ParsePeer(const std::string& peer, std::string* host, int* port) {
   const size_t colon = peer.rfind(':');
-  if (colon == std::string::npos || !IsPageHost(peer.substr(0, colon))) {
-    return false;
-  }
+  if (colon == std::string::npos) return false;
   *host = peer.substr(0, colon);
+  const bool bare_ipv6 =
+      !host->starts_with('[') && host->find(':') != std::string::npos;
+  if (bare_ipv6 || !IsPageHost(*host)) return false;
   const char* const end = peer.data() + peer.size();
   const auto [rest, error] =
       std::from_chars(peer.data() + colon + 1, end, *port);
@@ -181,13 +211,11 @@ class HttpPageServer : public PageServer {
 
 bool IsPageHost(const std::string& host) {
   const bool brackets = host.starts_with('[') && host.ends_with(']');
-  const std::string_view inner =
-      brackets ? std::string_view(host).substr(1, host.size() - 2) : host;
-  return !inner.empty() &&
-         std::all_of(inner.begin(), inner.end(), [=](unsigned char c) {
-           return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' ||
-                  (brackets && (c == ':' || c == '%'));
-         });
+  const std::string name = brackets ? host.substr(1, host.size() - 2) : host;
+  if (brackets || name.find(':') != std::string::npos) {
+    return IsAddress(AF_INET6, name.substr(0, name.find('%')));
+  }
+  return HasLabels(name);
 }
 
 bool IsPageAddress(const std::string& peer) {

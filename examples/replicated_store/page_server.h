@@ -24,8 +24,8 @@ struct PageOptions {
   std::vector<std::string> peers;
 };
 
-// Whether `names` may have it: a name, an address, or an IPv6 address in
-// brackets, without a port.
+// Whether `names` may have it: a name or an address without a port; an IPv6
+// address in brackets or without.
 bool IsPageHost(const std::string& host);
 // Whether `peers` may have it.
 bool IsPageAddress(const std::string& peer);

@@ -27,7 +27,12 @@ std::string NameOf(const std::string& host) {
 
 PageGuard::PageGuard(const std::vector<std::string>& names, std::string remedy)
     : remedy_(std::move(remedy)), names_({"localhost", "127.0.0.1", "[::1]"}) {
-  for (const std::string& name : names) names_.push_back(Lower(name));
+  for (const std::string& name : names) {
+    // As in a Host header.
+    const bool bare_ipv6 =
+        name.find(':') != std::string::npos && !name.starts_with('[');
+    names_.push_back(Lower(bare_ipv6 ? "[" + name + "]" : name));
+  }
 }
 
 PageGuard PageGuard::OfAnyHost() {

@@ -97,6 +97,14 @@ class PageTest(unittest.TestCase):
         for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"LocalHost:{port}", "localhost:8080", "127.0.0.1"):
             self.assertEqual(get(self.a + "/", {"Host": host})[0], 200, host)
 
+    def test_names_of_this_host_are_answered(self):
+        named = Cluster(STORE, 1, page=True, options=["--http-name", "2001:db8::5", "--http-name", "Store_1.example."])
+        self.addCleanup(named.close)
+        base = f"http://{named.replicas[0].page}/"
+        for host in ("[2001:db8::5]", "[2001:DB8::5]:8080", "store_1.example.:80"):
+            self.assertEqual(get(base, {"Host": host})[0], 200, host)
+        self.assertEqual(get(base, {"Host": "[2001:db8::6]"})[0], 403)
+
     def test_other_origins_are_refused(self):
         for origin in ("http://evil.example", "null", self.b, self.a.replace("http:", "https:")):
             for path in ("/", "/status.json", "/leaves"):

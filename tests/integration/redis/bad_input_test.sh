@@ -40,7 +40,8 @@ refused "a peer address that is none" "300.1.1.1" "${new[@]}" "${trial[@]}" --li
 # Also where there is no page.
 for page in "" "--http-port 0"; do
   # shellcheck disable=SC2086
-  for wrong in "--http-host=300.1.1.1" "--http-host=" "--http-name=" "--http-name=a b" "--http-name=*" "--http-name=a:80" "--http-peer=nonsense" \
+  for wrong in "--http-host=300.1.1.1" "--http-host=" "--http-name=" "--http-name=a b" "--http-name=*" "--http-name=a:80" "--http-name=a..b" \
+    "--http-name=1.2.3.256" "--http-peer=nonsense" "--http-peer=[::g]:80" "--http-peer=::1:80" \
     "--http-peer=http://x:80" '--http-peer="><script>:80' "--http-peer=[]:80" \
     $'--http-peer=\xff:1'; do
     refused "$wrong" "${wrong%%=*}" "${new[@]}" "${trial[@]}" $page "$wrong"
