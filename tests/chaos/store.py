@@ -1,5 +1,6 @@
 """A process of the example store: one replica, its directory and its clock."""
 
+import contextlib
 import glob
 import os
 import random
@@ -46,6 +47,13 @@ def free_port(taken=set()):
 def find_libfaketime():
     found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
     return found[0] if found else None
+
+
+def remove_faketime_memory(pid):
+    """libfaketime's shared memory, which a process that is killed leaves."""
+    for left in (f"/dev/shm/faketime_shm_{pid}", f"/dev/shm/sem.faketime_sem_{pid}"):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(left)
 
 
 class Store:
@@ -119,7 +127,7 @@ class Store:
     def check_alive(self):
         if self._process is not None and self._process.poll() is not None:
             status = self._process.returncode
-            self._process = None
+            self._gone()
             raise Died(f"replica {self.name} ended with status {status}:\n"
                        + self.last_lines())
 
@@ -141,7 +149,11 @@ class Store:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            self._process = None
+            self._gone()
+
+    def _gone(self):
+        remove_faketime_memory(self._process.pid)
+        self._process = None
 
     def stop(self):
         """As an operator does. Died: it does not end well."""
@@ -153,7 +165,7 @@ class Store:
         except subprocess.TimeoutExpired as error:
             self.kill()
             raise Died(f"replica {self.name} does not stop") from error
-        self._process = None
+        self._gone()
         if status != 0:
             raise Died(f"replica {self.name} stopped with status {status}:\n"
                        + self.last_lines())
