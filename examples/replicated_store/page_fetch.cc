@@ -134,7 +134,9 @@ std::optional<std::string_view> BodyOf(std::string_view answer) {
 Status FetchPage(const std::string& host, uint16_t port,
                  const std::string& path, const FetchLimits& limits,
                  std::string* body) {
-  const std::string address = host + ":" + std::to_string(port);
+  const std::string address =
+      (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" +
+      std::to_string(port);
   Fetch fetch(address, path, limits.bytes);
   std::error_code error;
   const std::optional<std::string_view> answer =

@@ -20,10 +20,10 @@ struct FetchLimits {
   std::chrono::milliseconds time{2000};
 };
 
-// GETs `path` of `host`:`port` and returns the body of an answer with status
-// 200. Whoever answers is not trusted: whatever he sends and however slowly,
-// the call takes no more memory and time than `limits` say (the resolver's own
-// time-out apart, where it does not answer).
+// GETs `path` of `host` (an IPv6 address has no brackets) and returns the body
+// of an answer with status 200. Whoever answers is not trusted: whatever he
+// sends and however slowly, the call takes no more memory and time than
+// `limits` say (the resolver's own time-out apart, where it does not answer).
 //
 // IOError: no connection, no whole answer within the limits, or another status.
 rocksdb::Status FetchPage(const std::string& host, uint16_t port,

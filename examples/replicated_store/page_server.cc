@@ -7,7 +7,6 @@
 #include <charconv>
 #include <chrono>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "examples/replicated_store/page_fetch.h"
@@ -15,6 +14,7 @@
 #include "httplib.h"
 #include "nlohmann/json.hpp"
 #include "rocksync/metrics.h"
+#include "rocksync/transport.h"
 #include "tools/http/http_server.h"
 #include "tools/http/page_guard.h"
 
@@ -60,17 +60,14 @@ bool HasLabels(const std::string& name) {
   return !name.empty() && (!number || IsAddress(AF_INET, name));
 }
 
-bool ParsePeer(const std::string& peer, std::string* host, int* port) {
+// `*host` without brackets.
+bool ParsePeer(const std::string& peer, std::string* host, uint16_t* port) {
+  if (!CheckHostPort(peer).ok()) return false;
   const size_t colon = peer.rfind(':');
-  if (colon == std::string::npos) return false;
   *host = peer.substr(0, colon);
-  const bool bare_ipv6 =
-      !host->starts_with('[') && host->find(':') != std::string::npos;
-  if (bare_ipv6 || !IsPageHost(*host)) return false;
-  const char* const end = peer.data() + peer.size();
-  const auto [rest, error] =
-      std::from_chars(peer.data() + colon + 1, end, *port);
-  return error == std::errc() && rest == end && *port > 0 && *port < 65536;
+  if (host->starts_with('[')) *host = host->substr(1, host->size() - 2);
+  std::from_chars(peer.data() + colon + 1, peer.data() + peer.size(), *port);
+  return IsPageHost(*host);
 }
 
 class HttpPageServer : public PageServer {
@@ -182,15 +179,14 @@ class HttpPageServer : public PageServer {
   void AskPeer(size_t number, const std::string& path,
                Response* response) const {
     std::string host;
-    int port = 0;
+    uint16_t port = 0;
     if (number >= options_.peers.size() ||
         !ParsePeer(options_.peers[number], &host, &port)) {
       response->status = 404;
       return;
     }
     std::string body;
-    const Status status =
-        FetchPage(host, static_cast<uint16_t>(port), path, {}, &body);
+    const Status status = FetchPage(host, port, path, {}, &body);
     if (!status.ok()) {
       response->status = 502;
       response->set_content(status.ToString() + "\n",
@@ -220,7 +216,7 @@ bool IsPageHost(const std::string& host) {
 
 bool IsPageAddress(const std::string& peer) {
   std::string host;
-  int port = 0;
+  uint16_t port = 0;
   return ParsePeer(peer, &host, &port);
 }
 

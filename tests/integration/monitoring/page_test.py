@@ -155,6 +155,15 @@ class PageTest(unittest.TestCase):
         self.assertEqual(status, 502)
         self.assertIn(other.replicas[0].page.encode(), body)
 
+    def test_a_peer_page_at_an_ipv6_address(self):
+        far = Cluster(STORE, 1, page=True, options=["--http-host", "::1"])
+        self.addCleanup(far.close)
+        port = far.replicas[0].page.rsplit(":", 1)[1]
+        near = Cluster(STORE, 1, page=True, options=["--http-peer", f"[::1]:{port}"])
+        self.addCleanup(near.close)
+        status, body, _ = get(f"http://{near.replicas[0].page}/peers/0/status.json")
+        self.assertEqual(status, 200, body)
+
     def test_a_hostile_peer_page_takes_neither_memory_nor_time(self):
         with HostilePage() as page:
             cluster = Cluster(STORE, 1, page=True, options=["--http-peer", page.address])
