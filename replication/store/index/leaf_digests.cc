@@ -186,16 +186,22 @@ absl::Status LeafDigests::RereadLeaves(const std::vector<uint32_t>& leaves,
                                        const std::function<bool()>& cancelled) {
   if (leaves.empty()) return absl::OkStatus();
   uint64_t read = 0;
+  bool sought = false;
   IndexCursor cursor(*reader_, at.get(), at.stable_time(),
                      IndexCursor::Order::kTotal);
   for (const uint32_t leaf : leaves) {
     leaves_[leaf] = {};
     tombstones_[leaf] = {};
     quarantined_.erase(leaf);
+    // Behind what was read before, the cursor may stand in this leaf or in a
+    // later one, or at the end. A Seek would step over the same deletions in
+    // RocksDB again, of as many entries as were removed before the next one.
+    const bool passed =
+        sought && (!cursor.Valid() || LeafOf(cursor.key().position) >= leaf);
+    // No entry has position 0.
     const uint64_t first = uint64_t{leaf} << (64 - kLeafBits);
-    // No entry has position 0. The leaf before may have ended just here.
-    const bool there = cursor.Valid() && LeafOf(cursor.key().position) == leaf;
-    if (!there) cursor.Seek(std::max<uint64_t>(first, 1));
+    if (!passed) cursor.Seek(std::max<uint64_t>(first, 1));
+    sought = true;
     for (; cursor.Valid() && LeafOf(cursor.key().position) == leaf;
          cursor.Next()) {
       if (++read % kEntriesPerPoll == 0 && Says(cancelled)) return GaveUp();

@@ -8,6 +8,8 @@
 
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/perf_level.h"
 #include "rocksdb/statistics.h"
 #include "tests/integration/store/trouble_fixture.h"
 
@@ -61,6 +63,27 @@ TEST_F(TombstoneSweepTest, MoreThanItReadsAtOnce) {
   EXPECT_TRUE(HasEntry("kept0"));
   EXPECT_TRUE(HasEntry("later"));
   CloseAndCheck();
+}
+
+// Its deletions stay in the memtable until that is flushed. Of leaves that are
+// read anew, each next one begins where the last one ended.
+TEST_F(TombstoneSweepTest, DigestsStepOnceOverWhatItRemoved) {
+  constexpr uint64_t kKeys = 3000;
+  OpenWithView();
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    ASSERT_ROCKS_OK(db_->Delete({}, "gone" + std::to_string(i)));
+  }
+  EXPECT_EQ(Total().count, kKeys);
+  Forget(Clock());
+  ASSERT_TRUE(Eventually([this] { return Swept(); }));
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+  rocksdb::get_perf_context()->Reset();
+  EXPECT_EQ(Total().count, 0u);
+  const uint64_t stepped =
+      rocksdb::get_perf_context()->internal_delete_skipped_count;
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  EXPECT_GE(stepped, kKeys);
+  EXPECT_LE(stepped, 3 * kKeys);
 }
 
 // What it wrote behind the seal would look like another program's.
