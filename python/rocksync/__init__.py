@@ -14,6 +14,7 @@ import collections
 import collections.abc
 import contextlib
 import ctypes
+import functools
 import json
 import math
 import numbers
@@ -295,6 +296,11 @@ class _Held(list):
         if self:
             any(map(destroy, map(self.pop, [0])))
 
+    def freeing(self, free):
+        """A function to be called once, as the only step of a `finally`: it
+        frees what is held by then. No signal comes between."""
+        return functools.partial(any, map(free, self))
+
 
 class _Items(collections.abc.ItemsView):
     def __iter__(self):
@@ -369,14 +375,16 @@ class Database(_Closable, collections.abc.MutableMapping):
 
     def __getitem__(self, key):
         _bytes(key)
-        size = ctypes.c_size_t()
-        with self._calls.enter():
-            found = call("rocksdb_get", self._way, self._read, key, len(key), ctypes.byref(size))
-        if not found:
-            raise KeyError(key)
-        value = ctypes.string_at(found, size.value)
-        library.rocksdb_free(found)
-        return value
+        size, found = ctypes.c_size_t(), _Held()
+        free = found.freeing(library.rocksdb_free)
+        try:
+            with self._calls.enter():
+                found.take_from("rocksdb_get", self._way, self._read, key, len(key), ctypes.byref(size))
+            if found[0] is None:
+                raise KeyError(key)
+            return ctypes.string_at(found[0], size.value)
+        finally:
+            free()
 
     def __setitem__(self, key, value):
         _bytes(key, value)
@@ -591,7 +599,7 @@ class Database(_Closable, collections.abc.MutableMapping):
         if self._replicators:
             raise Error(f"{len(self._replicators)} replicator(s) of the database still run; close them first")
         with self._iterating:
-            call("rocksync_check_close", self._db, 1, sum(map(len, self._iterations)))
+            call("rocksync_check_close", self._db, 1, sum(map(len, list(self._iterations))))
 
     def close(self):
         """Waits for calls of other threads, and closes the database.
@@ -626,7 +634,7 @@ class ChangeFeed(_Closable):
     def __init__(self, database, buffer_bytes):
         self._feed = None
         self._calls = Calls("change feed")
-        self._lock, self._reading = threading.Lock(), Tokens()  # it is for one thread at a time
+        self._lock, self._reading = threading.RLock(), Tokens()  # it is for one thread at a time
         begun = _Held()
         try:
             begun.take_from("rocksync_subscribe", database._db, _number(buffer_bytes, "buffer_bytes"))

@@ -5,11 +5,17 @@ main thread between two steps: at the entry of a function, after a call. It does
 not within one call of a function written in C, nor between such a one's return
 and `with`, nor as `with` enters or leaves an object whose methods are written
 in C, as those of locks and files in memory are. All that has to be undone is
-done so here."""
+done so here.
+
+Between two steps of any thread, the main one by a signal's handler and each by
+the collector of garbage, other code may run that uses the same object. So a
+thread may take the lock again that it holds, and what it does under the lock is
+a step after which everything holds, or is undone if something has changed."""
 
 import contextlib
 import ctypes
 import io
+import itertools
 import os
 import sys
 import threading
@@ -32,20 +38,25 @@ Token = io.BytesIO
 
 
 class Tokens:
-    """Those that are under way of the ones noted."""
+    """Those that are under way of the ones noted. Between two steps of each
+    function others may run, and the whole function once more."""
 
     def __init__(self):
-        self._noted = []
+        self._numbers = itertools.count()
+        self._noted = {}
         self._most = 16
 
     def note(self, token):
         if len(self._noted) >= self._most:
-            left = [each for each in self._noted if _is_under_way(each)]
-            self._noted, self._most = left, 16 + 2 * len(left)
-        self._noted.append(weakref.ref(token))
+            for number in list(self._noted):
+                noted = self._noted.get(number)
+                if noted is not None and not _is_under_way(noted):
+                    self._noted.pop(number, None)
+            self._most = 16 + 2 * len(self._noted)
+        self._noted[next(self._numbers)] = weakref.ref(token)
 
     def __bool__(self):
-        return any(_is_under_way(each) for each in self._noted)
+        return any(_is_under_way(each) for each in list(self._noted.values()))
 
 
 def _is_under_way(noted):
@@ -70,11 +81,13 @@ class Calls:
 
     def __init__(self, what):
         self._what = what
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._under_way = Tokens()
         self._state = "open"  # then "closing", "closed"; in a child of fork: "of another process"
         self._closer = None  # who closes it: an object of that closing
-        self._thread = threading.local()  # .inside: calls and callbacks that this thread is in
+        # .inside: calls and callbacks that this thread is in; .before: those, and
+        # what it begins or ends.
+        self._thread = threading.local()
         _all.add(self)
 
     def enter(self):
@@ -83,23 +96,21 @@ class Calls:
     def inside(self):
         """`with` around what the library calls: a function that cannot wait for
         the end of itself."""
-        return _noted(self._inside().note)
+        return _noted(self._mine("inside").note)
 
     def _admit(self, token):
+        # From here on this thread's handlers of signals do not close the object.
+        self._mine("before").note(token)
         with self._lock:
             if self._state == "of another process":
                 raise Error(f"the {self._what} was opened by another process, before a fork")
-            if self._state != "open" and not (self._state == "closing" and self._inside()):
+            if self._state != "open" and not (self._state == "closing" and self._mine("inside")):
                 raise Error(f"the {self._what} is closed")
             self._under_way.note(token)
-        self._inside().note(token)
+        self._mine("inside").note(token)
 
-    def _inside(self):
-        try:
-            return self._thread.inside
-        except AttributeError:
-            self._thread.inside = Tokens()
-            return self._thread.inside
+    def _mine(self, name):
+        return vars(self._thread).setdefault(name, Tokens())
 
     def refuse_closing(self):
         """Error, in a call that could go on for long, if the object is being
@@ -109,7 +120,7 @@ class Calls:
 
     def refuse_inside(self, what):
         """Error, if this thread is in a call or callback of the object."""
-        if self._inside():
+        if self._mine("inside") or self._mine("before"):
             raise Error(f"{what} by a function that one of the calls of the {self._what}, or the library, calls")
 
     def _once_open(self, then):
@@ -130,6 +141,10 @@ class Calls:
         exception of `check` passes through: then nothing has changed for other
         threads."""
         self.refuse_inside(f"close of the {self._what}")
+        with _noted(self._mine("before").note):
+            self._close(destroy, stop, check)
+
+    def _close(self, destroy, stop, check):
         held = Token()  # nobody else closes it during the check
         try:
             if not self._once_open(lambda: self._under_way.note(held)):
@@ -226,7 +241,7 @@ def interrupts(lost=None):
 def _after_fork():
     # The child has neither the threads of the library nor the one that held the lock.
     for calls in list(_all):
-        calls._lock = threading.Lock()
+        calls._lock = threading.RLock()
         calls._state = "of another process"
     # RocksDB's destructors of globals wait for its threads, which are not here.
     # By then Python has written out its files.

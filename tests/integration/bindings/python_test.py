@@ -33,6 +33,37 @@ def signalled():
     os.kill(os.getpid(), signal.SIGINT)
 
 
+def at_step(number, handler, call):
+    """Whether `call` came to that step of the package's code, before which
+    `handler` ran. That either finds the database closed is no error."""
+    step = 0
+
+    def trace(frame, event, _):
+        nonlocal step
+        if os.path.dirname(rocksync.__file__) not in frame.f_code.co_filename:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            step += 1
+            if step == number + 1:
+                try:
+                    handler()
+                except rocksync.Error as error:
+                    if "closed" not in str(error):
+                        raise
+        return trace
+
+    sys.settrace(trace)
+    try:
+        call()
+    except rocksync.Error as error:
+        if "closed" not in str(error):
+            raise
+    finally:
+        sys.settrace(None)
+    return step > number
+
+
 def lost_interrupt():
     """As one that comes between C and the first line of a callback."""
     sys.unraisablehook(types.SimpleNamespace(exc_value=KeyboardInterrupt()))
@@ -482,6 +513,61 @@ for i in range(1000):
             closing.close()
         with self.open() as db:
             self.assertEqual((len(db), db[b"n"], db[b"m"]), (22, b"1", b"2"))
+
+    def test_a_read_that_a_signal_ends_keeps_no_value(self):
+        class Late(Exception):
+            pass
+
+        def late(*_):
+            raise Late
+
+        def resident():
+            with open("/proc/self/statm", encoding="ascii") as figures:
+                return int(figures.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, late))
+        size, chance = 8 << 20, random.Random(1)
+        with self.open() as db:
+            db[b"large"] = bytes(size)
+            for _ in range(20):
+                self.assertEqual(len(db[b"large"]), size)
+            before = resident()
+            for _ in range(100):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.001, 0.006))
+                    while True:
+                        db[b"large"]
+                except Late:
+                    pass
+            self.assertLess(resident() - before, 30 * size)
+
+    def test_a_handler_at_any_step_may_use_the_database(self):
+        # A signal's handler, or a finalizer that the collector of garbage runs.
+        def abandon():
+            next(db.scan())
+
+        def close():
+            try:
+                db.close()
+            except rocksync.Error as error:
+                self.assertIn("by a function that one of the calls", str(error))
+
+        calls = {
+            "get": lambda: db.get(b"1"), "scan": lambda: [*db.scan()], "abandoned scan": lambda: next(db.scan()),
+            "update": lambda: db.update_key(b"n", lambda _: b"1"), "feed": lambda: feed.next(timeout=0), "close": close}
+        for handler in (lambda: db.get(b"1"), abandon, lambda: feed.next(timeout=0), close):
+            for name, call in calls.items():
+                with self.subTest(call=name):
+                    stride = 61 if close in (handler, call) else 7  # each opens the database anew
+                    reached, step = True, 0
+                    while reached:
+                        with self.open() as db:
+                            db[b"1"] = b"v"
+                            feed = db.subscribe()
+                            while reached and db._db is not None:
+                                reached = at_step(step, handler, call)
+                                step += stride
+                    self.assertGreater(step, 30)
 
     def test_an_interrupt_in_a_callback_is_raised(self):
         with self.open("a") as a, self.open("b") as b, \
