@@ -10,16 +10,21 @@
 namespace rocksync {
 
 CLI::Option* AddSecret(CLI::App* tool, Credentials* credentials) {
-  tool->add_option("--cluster", credentials->cluster,
-                   "name of the cluster; required. With --certificates it "
-                   "defaults to \"trial\"")
-      ->type_name("NAME");
+  const CLI::Option* const cluster =
+      tool->add_option("--cluster", credentials->cluster,
+                       "name of the cluster; required. With --certificates it "
+                       "defaults to \"trial\"")
+          ->type_name("NAME");
   tool->add_option(
           "--secret", credentials->secret_file,
           "file of the cluster's secret: 32 raw bytes, not hex, no newline")
       ->type_name("FILE");
-  tool->callback([credentials] {
+  tool->callback([credentials, cluster] {
     if (!credentials->cluster.empty()) return;
+    // Of a variable that is not set, mostly.
+    if (cluster->count() > 0) {
+      throw CLI::ValidationError("--cluster", "the name is empty");
+    }
     if (credentials->trial_directory.empty()) {
       throw CLI::RequiredError(
           "--cluster (or, for trials, --certificates DIR)");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -24,6 +23,7 @@
 #include "tools/ask_replicas.h"
 #include "tools/http/http_server.h"
 #include "tools/http/page_guard.h"
+#include "tools/shared_page.h"
 
 namespace rocksync {
 namespace {
@@ -31,10 +31,8 @@ namespace {
 using rocksdb::Status;
 
 using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kLongestScrape{86'400'000};
-constexpr milliseconds kLeastTime{100};  // to ask the replicas in
 
 // Prometheus takes no page that has a series twice.
 std::vector<std::string> WithoutRepetitions(
@@ -138,66 +136,6 @@ class AnswerLog {
   std::map<std::string, std::string> told_;
 };
 
-// One page for all clients that ask at once. A client that asks during a round
-// of questions to the replicas gets the page of the next round, if it has as
-// much time left as the round before took, else the page of that one.
-class SharedPage {
- public:
-  // Makes a page within this time, if there is one.
-  using Make = std::function<std::string(std::optional<milliseconds> time)>;
-
-  explicit SharedPage(Make make) : make_(std::move(make)) {}
-
-  // A round runs that may take longer than `time` from now.
-  bool IsBusyFor(milliseconds time) {
-    const std::lock_guard lock(mutex_);
-    return begun_ != made_ && end_ > Clock::now() + time;
-  }
-
-  // `time`: how long the client waits, if it says.
-  std::string Get(std::optional<milliseconds> time) {
-    const auto end = time ? Clock::now() + *time : Clock::time_point::max();
-    std::unique_lock lock(mutex_);
-    const uint64_t ended = made_;
-    const uint64_t begun = begun_;
-    for (;;) {
-      changed_.wait(lock, [this] { return begun_ == made_; });
-      if (made_ > begun) return page_;
-      // One has ended since, and it had begun before.
-      const auto left = end - Clock::now();
-      if (made_ > ended && left < took_ + kLeastTime) return page_;
-      MakeNext(
-          time ? std::optional(std::chrono::duration_cast<milliseconds>(left))
-               : std::nullopt,
-          &lock);
-    }
-  }
-
- private:
-  void MakeNext(std::optional<milliseconds> time,
-                std::unique_lock<std::mutex>* lock) {
-    const uint64_t number = ++begun_;
-    const auto start = Clock::now();
-    end_ = time ? start + *time : Clock::time_point::max();
-    lock->unlock();
-    std::string page = make_(time);
-    lock->lock();
-    took_ = Clock::now() - start;
-    page_ = std::move(page);
-    made_ = number;
-    changed_.notify_all();
-  }
-
-  const Make make_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  uint64_t begun_ = 0;
-  uint64_t made_ = 0;
-  Clock::duration took_{};
-  Clock::time_point end_;  // of the latest round, at the latest
-  std::string page_;
-};
-
 // What Prometheus says of how long it waits, less what the page takes on its
 // way. Others do not say.
 std::optional<milliseconds> TimeOf(const httplib::Request& request) {
@@ -213,7 +151,11 @@ std::optional<milliseconds> TimeOf(const httplib::Request& request) {
 
 // Behind another address than loopback Prometheus comes by any name.
 PageGuard GuardOf(const HostPort& where) {
-  return IsLoopback(where.host) ? PageGuard({}) : PageGuard::OfAnyHost();
+  return IsLoopback(where.host)
+             ? PageGuard({where.host},
+                         "--listen with another address than loopback answers "
+                         "to every name")
+             : PageGuard::OfAnyHost();
 }
 
 int Serve(const ExporterOptions& options, const AdminTarget& target,

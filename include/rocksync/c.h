@@ -507,8 +507,8 @@ enum {
    not known yet) are there. It returns 1 to go on, and 0 to end the call with
    "Operation aborted"; a later call resumes. It may be called a few times more
    before the call ends. In its last stage a clone, and from the opening on a
-   resync, is complete, and stays: the call succeeds, and the session's error
-   says that it was cancelled. NULL: none. */
+   resync, is complete, and stays: the call succeeds, and if its session had not
+   ended by then, the session's error says that it was cancelled. NULL: none. */
 void rocksync_clone_options_set_progress(
     rocksync_clone_options_t* options, void* state,
     unsigned char (*progress)(void* state, int stage, uint64_t bytes_done,

@@ -10,7 +10,7 @@ class Error(Exception):
 
 
 def _load():
-    name = os.environ.get("ROCKSYNC_LIBRARY", "librocksync.so.0")
+    name = os.environ.get("ROCKSYNC_LIBRARY") or "librocksync.so.0"
     try:
         # RocksDB's functions are found through it: it is linked with RocksDB,
         # and any other copy of RocksDB would not do.

@@ -16,6 +16,8 @@ rocksdb::Status Malformed(const std::string& address, const char* what) {
       "write host:port, e.g. 127.0.0.1:7400 or [::1]:7400");
 }
 
+constexpr size_t kLongestName = 253;  // of a host (RFC 1035, 2.3.4)
+
 bool ParsePort(const std::string& text, uint16_t* port) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, *port);
@@ -54,6 +56,10 @@ rocksdb::Status ParseAddress(const std::string& address, HostPort* parsed) {
     return Malformed(address, "is ambiguous");
   }
   if (host.empty()) return Malformed(address, "has no host");
+  if (host.size() > kLongestName) {
+    return Malformed(address.substr(0, 32) + "...",
+                     "has a host of more than 253 characters");
+  }
   if (IsWrongNumber(host)) {
     return Malformed(address, "has a host of digits that is no IPv4 address");
   }

@@ -208,6 +208,19 @@ class ExporterTest(unittest.TestCase):
         for method in ("POST", "PUT", "OPTIONS"):
             self.assertEqual(get(url, method=method)[0], 403, method)
 
+    def test_the_address_that_it_prints_answers(self):
+        for listen in ("127.0.0.2:0", "[::1]:0", "localhost:0"):
+            exporter = Process(os.path.join(self.cluster.directory, "elsewhere.log"), ROCKSYNC, "exporter",
+                               self.cluster.replicas[0].address, "--listen", listen,
+                               "--certificates", self.cluster.certificates)
+            self.addCleanup(exporter.kill)
+            url = wait_for("a port", lambda: exporter.said(r"(http://\S+/metrics)"))
+            self.assertEqual(get(url)[0], 200, url)
+            status, refusal = get(url, {"Host": "evil.example"})[:2]
+            self.assertEqual(status, 403)
+            self.assertIn(b"--listen with another address", refusal)
+            exporter.kill()
+
     def test_many_connections_leave_files_to_ask_the_replicas(self):
         target = self.cluster.replicas[0].address
         exporter = Process(os.path.join(self.cluster.directory, "crowded.log"), "sh", "-c", 'ulimit -n 64; exec "$@"',

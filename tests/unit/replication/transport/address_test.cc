@@ -36,6 +36,15 @@ TEST(Address, RefusesWithTheAddressAndAnExample) {
   }
 }
 
+TEST(Address, AHostsNameHasALimit) {
+  HostPort parsed;
+  EXPECT_TRUE(ParseAddress(std::string(253, 'a') + ":1", &parsed).ok());
+  const rocksdb::Status s =
+      ParseAddress(std::string(100'000, 'a') + ":1", &parsed);
+  EXPECT_NE(s.ToString().find("more than 253"), std::string::npos);
+  EXPECT_LT(s.ToString().size(), 200u);  // is not repeated
+}
+
 TEST(Address, OneToConnectToHasAPort) {
   for (const char* text : {"127.0.0.1:7400", "[::1]:1", "host.example:65535"}) {
     EXPECT_TRUE(CheckHostPort(text).ok()) << text;
