@@ -198,11 +198,16 @@ endfunction()
 # program, or n of them that share its tests and may run side by side. The environment
 # of a directory's tests is its ROCKSYNC_TEST_ENVIRONMENT. LONG ones begin first, so
 # that none is left alone at the end. Suites NOT_UNDER_TSAN take long there and
-# have no threads but those that run in the suites beside them, too.
+# have no threads but those that run in the suites beside them, too. Those of directories
+# that builds with sanitizers have, too, get the label `sanitized`.
 function(rocksync_test name)
   cmake_parse_arguments(ARG "LONG" "TIMEOUT;SHARDS" "SOURCES;LINKS;LABELS;NOT_UNDER_TSAN" ${ARGN})
   rocksync_program(${name} KIND test SOURCES ${ARG_SOURCES}
                    LINKS ${ARG_LINKS} GTest::gtest_main GTest::gmock)
+  if(NOT ROCKSYNC_UNSANITIZED)
+    list(APPEND ARG_LABELS sanitized)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ${ROCKSYNC_OMIT_SANITIZED})
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
