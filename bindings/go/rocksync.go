@@ -257,7 +257,7 @@ type Replication struct {
 	Peers    []string      // host:port
 	Listen   string        // where peers connect; empty: nowhere
 	Interval time.Duration // between sessions with each peer; 0: 10 s
-	OnDemand bool          // sessions only by Sync
+	OnDemand bool          // sessions only by Sync, and no streams
 	NoStream bool          // writes travel by sessions only
 	NoClones bool          // who asks for a clone is refused
 	Zone     string        // between two zones each change travels once

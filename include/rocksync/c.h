@@ -356,7 +356,7 @@ void rocksync_replicator_options_set_listen_address(
 void rocksync_replicator_options_set_shared_listener(
     rocksync_replicator_options_t* options,
     const rocksync_shared_listener_t* listener);
-/* 0: sessions only by rocksync_replicator_sync. */
+/* 0: sessions only by rocksync_replicator_sync, and no streams. */
 void rocksync_replicator_options_set_interval_ms(
     rocksync_replicator_options_t* options, uint64_t ms);
 /* Of more peers than this so many at each interval, in turns. 0: all. */

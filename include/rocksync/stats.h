@@ -214,8 +214,9 @@ struct TombstoneGcStats {
 struct ReplicationStats {
   uint64_t replica_id = 0;
   std::string cluster_name;  // of ReplicatedDBOptions
-  uint64_t elements = 0;     // live pairs and tombstones, latest snapshot
-  uint64_t sessions = 0;     // dialed and accepted, that began and ended
+  uint64_t elements = 0;  // live pairs and tombstones, as of the beginning of
+                          // the latest session
+  uint64_t sessions = 0;  // dialed and accepted, that began and ended
   // Failed sessions, plus attempts that ended before a session began.
   uint64_t sessions_failed = 0;
   uint64_t pairs_sent = 0;

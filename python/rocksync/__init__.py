@@ -87,7 +87,8 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
     are there and that there will be; it ends the clone if it returns False.
 
     Returns None if the two were proven equal, else why they are not yet: the
-    first session with a peer goes on."""
+    first session with a peer goes on. If the source has a member list, sessions
+    with the clone begin once a newer one has it (Database.set_members)."""
     # For which an earlier call copied; only that one resumes.
     id = call("rocksync_clone_replica_id", _text(path, "path")) or secrets.randbits(64) or 1
     because = ctypes.c_void_p()
@@ -564,9 +565,9 @@ class Database(_Closable, collections.abc.MutableMapping):
                   max_peers_per_interval=8, max_stream_peers=8, max_accepted=64, progress=None,
                   certificates=None, ca=None, certificate=None, private_key=None):
         """Starts a replicator: sessions with each of `peers` (host:port) about
-        every `interval` seconds (0: only by sync), and between them what is
-        written travels by streams, unless `stream` is false. Peers connect to
-        `listen`. `certificates` names a directory for trials; else the three
+        every `interval` seconds, and between them what is written travels by
+        streams, unless `stream` is false. An interval of 0: only by sync, and
+        no streams. Peers connect to `listen`. `certificates` names a directory for trials; else the three
         PEM files. Who asks for a clone is refused if `allow_clones` is false.
         Of more peers than `max_peers_per_interval` so many have a session in
         each interval, in turns; with more than `max_stream_peers` streams go to

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "replication/base/index_build_text.h"
 #include "replication/metrics/json.h"
 #include "rocksync/metrics.h"
 #include "rocksync/replica_id.h"
@@ -49,6 +50,7 @@ struct Peer {
   bool stream_open = false;
   bool in_session = false;
   bool failing = true;
+  bool index_building = false;
 };
 
 // What a peer is called over restarts, whether it was met since or not: by its
@@ -61,8 +63,8 @@ std::string NameOf(const PeerStats& peer) {
 
 // One of the two reads its database into the index, which has metrics of its
 // own there.
-bool PassesByItself(const std::string& error) {
-  return error.find("index build in progress") != std::string::npos;
+bool IsOfIndexBuild(const std::string& error) {
+  return error.find(kIndexBuildInProgress) != std::string::npos;
 }
 
 std::vector<Peer> PeersOf(const ReplicationStats& stats) {
@@ -85,8 +87,9 @@ std::vector<Peer> PeersOf(const ReplicationStats& stats) {
     peer.lag_ms = std::max(peer.lag_ms, from.stream.lag_ms);
     peer.stream_open |= from.stream.open != 0;
     peer.in_session |= !from.last.finished && !from.last.peer.empty();
+    peer.index_building |= IsOfIndexBuild(from.last_error);
     peer.failing &=
-        !from.last_error.empty() && !PassesByItself(from.last_error);
+        !from.last_error.empty() && !IsOfIndexBuild(from.last_error);
   }
   std::vector<Peer> list;
   for (auto& [name, peer] : peers) list.push_back(std::move(peer));
@@ -100,7 +103,7 @@ struct Member {
 
 const Row<ReplicationStats> kOfReplica[] = {
     {"rocksync_elements", kGauge,
-     "Pairs and tombstones, as of the latest session.",
+     "Pairs and tombstones, as of the beginning of the latest session.",
      [](const ReplicationStats& s) { return std::to_string(s.elements); }},
     {"rocksync_paused", kGauge, "1 while no session begins here.",
      [](const ReplicationStats& s) { return std::to_string(s.paused); }},
@@ -122,7 +125,8 @@ const Row<ReplicationStats> kOfReplica[] = {
        return std::to_string(!s.certificate_error.empty());
      }},
     {"rocksync_connections_refused_total", kCounter,
-     "How often a dialer that is no peer was refused.",
+     "How often a dialer with a certificate of the CA was refused: another "
+     "cluster's, not a member, or no clone is allowed.",
      [](const ReplicationStats& s) {
        return std::to_string(s.connections_refused);
      }},
@@ -320,6 +324,10 @@ const Row<Peer> kOfPeer[] = {
      "1 if the latest session or attempt failed, but for an index build that "
      "is in progress.",
      [](const Peer& p) { return std::to_string(p.failing); }},
+    {"rocksync_peer_index_building", kGauge,
+     "1 if the latest session did not begin since one of the two builds its "
+     "index.",
+     [](const Peer& p) { return std::to_string(p.index_building); }},
     {"rocksync_peer_stream_open", kGauge, "1 while a stream to it is open.",
      [](const Peer& p) { return std::to_string(p.stream_open); }},
     {"rocksync_peer_stream_lag_pairs", kGauge,

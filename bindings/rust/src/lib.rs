@@ -255,7 +255,7 @@ pub struct Replication {
     pub peers: Vec<String>,
     /// Where peers connect; empty: nowhere.
     pub listen: String,
-    /// Between sessions with each peer; zero: only by `sync`.
+    /// Between sessions with each peer; zero: only by `sync`, and no streams.
     pub interval: Duration,
     /// Between two zones each change travels once.
     pub zone: String,

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "replication/base/index_build_text.h"
 #include "replication/base/status.h"
 #include "replication/store/upkeep/family_walk.h"
 #include "rocksdb/comparator.h"
@@ -100,12 +101,12 @@ std::string InProgressText(const IndexBuildProgress& progress) {
   const std::string activity =
       progress.done ? "re-checking" : progress.activity;
   const int percent = progress.done ? 0 : static_cast<int>(progress.percent);
-  std::string text = "index build in progress (" + activity + ", " +
-                     std::to_string(percent) + " %)";
+  std::string text = std::string(kIndexBuildInProgress) + " (" + activity +
+                     ", " + std::to_string(percent) + " %)";
   if (!progress.status.ok()) text += ": " + ToldToPeer(progress.status);
   return text +
-         "; wait until index.done in `rocksync status` of this replica "
-         "(WaitForIndexBuild)";
+         "; wait until index.done in `rocksync status` of the replica that "
+         "builds it (WaitForIndexBuild)";
 }
 
 bool IndexBuild::AllIsIndexed(const std::function<bool()>& cancelled) const {

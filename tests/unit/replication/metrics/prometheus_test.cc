@@ -131,14 +131,16 @@ TEST(PrometheusTextTest, AnIndexBuildIsNoFailureOfAPeer) {
   PeerStats& peer = stats.peers.emplace_back();
   peer.address = "b:1";
   peer.configured = true;
-  const auto failing = [&stats] {
-    return Parse(PrometheusText({stats}))["rocksync_peer_failing"][0].value;
+  const auto value = [&stats](const std::string& metric) {
+    return Parse(PrometheusText({stats}))[metric][0].value;
   };
   peer.last_error = "Operation failed. Try again.: the disk is full";
-  EXPECT_EQ(failing(), "1");
+  EXPECT_EQ(value("rocksync_peer_failing"), "1");
+  EXPECT_EQ(value("rocksync_peer_index_building"), "0");
   peer.last_error =
       "Operation failed. Try again.: index build in progress (adopting, 5 %)";
-  EXPECT_EQ(failing(), "0");
+  EXPECT_EQ(value("rocksync_peer_failing"), "0");
+  EXPECT_EQ(value("rocksync_peer_index_building"), "1");
 }
 
 TEST(PrometheusTextTest, WhatIsNotKnownIsZeroAndAPeerNotMetHasItsAddress) {

@@ -16,7 +16,8 @@ IndexBuildProgress Adopting() {
 TEST(InProgressTextTest, SaysHowFarItIsAndWhatToWaitFor) {
   EXPECT_EQ(InProgressText(Adopting()),
             "index build in progress (adopting, 37 %); wait until index.done "
-            "in `rocksync status` of this replica (WaitForIndexBuild)");
+            "in `rocksync status` of the replica that builds it "
+            "(WaitForIndexBuild)");
 }
 
 // Peers are told it, so no path of this replica is in it.
@@ -26,14 +27,15 @@ TEST(InProgressTextTest, SaysTheKindOfErrorThatKeepsItFromGoingOn) {
   EXPECT_EQ(InProgressText(progress),
             "index build in progress (adopting, 37 %): its storage failed (IO "
             "error), see its log; wait until index.done in `rocksync status` "
-            "of this replica (WaitForIndexBuild)");
+            "of the replica that builds it (WaitForIndexBuild)");
 }
 
 // A foreign write that was noticed just now.
 TEST(InProgressTextTest, OfOneThatHasNotBegun) {
   EXPECT_EQ(InProgressText({}),
             "index build in progress (re-checking, 0 %); wait until index.done "
-            "in `rocksync status` of this replica (WaitForIndexBuild)");
+            "in `rocksync status` of the replica that builds it "
+            "(WaitForIndexBuild)");
 }
 
 }  // namespace

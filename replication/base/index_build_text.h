@@ -1,0 +1,17 @@
+// What a replica that builds its index says to its peers.
+
+#ifndef ROCKSYNC_REPLICATION_BASE_INDEX_BUILD_TEXT_H_
+#define ROCKSYNC_REPLICATION_BASE_INDEX_BUILD_TEXT_H_
+
+#include <string_view>
+
+namespace rocksync {
+
+// In the text with which it refuses a session, and so in the error of either
+// side. It passes by itself, unlike what else a replica refuses sessions for.
+inline constexpr std::string_view kIndexBuildInProgress =
+    "index build in progress";
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_BASE_INDEX_BUILD_TEXT_H_
