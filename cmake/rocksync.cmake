@@ -163,7 +163,8 @@ endfunction()
 
 # Off to see whether each source of a program compiles alone.
 option(ROCKSYNC_PROGRAMS_TOGETHER "Compile the sources of a program together" ON)
-mark_as_advanced(ROCKSYNC_PROGRAMS_TOGETHER)
+set(ROCKSYNC_PROGRAM_BATCH 8 CACHE STRING "Of a program, so many sources are compiled together; 0: all, which builds the whole sooner, and again later")
+mark_as_advanced(ROCKSYNC_PROGRAMS_TOGETHER ROCKSYNC_PROGRAM_BATCH)
 
 # rocksync_program(NAME [KIND kind] SOURCES ... LINKS ...): a tool, example or
 # benchmark, built into bin/ of the build directory. Its sources are compiled
@@ -177,7 +178,8 @@ function(rocksync_program name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS})
   set_target_properties(${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin UNITY_BUILD ${ROCKSYNC_PROGRAMS_TOGETHER})
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
+    UNITY_BUILD ${ROCKSYNC_PROGRAMS_TOGETHER} UNITY_BUILD_BATCH_SIZE ${ROCKSYNC_PROGRAM_BATCH})
   rocksync_target_defaults(${name} ${ARG_KIND})
   if(ROCKSYNC_SANITIZE MATCHES "thread")
     target_link_libraries(${name} PRIVATE rocksync_tsan_strings)

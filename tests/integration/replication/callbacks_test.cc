@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <functional>
 #include <latch>
 #include <memory>
@@ -203,9 +204,30 @@ TEST_F(Callbacks, Hook) {
   ExpectGoesOn();
 }
 
+// Where the child of a death test, too, sets up what it does not remove as it
+// dies.
+class TemporaryFilesIn {
+ public:
+  explicit TemporaryFilesIn(const std::string& directory) {
+    if (const char* const before = std::getenv("TMPDIR")) before_ = before;
+    setenv("TMPDIR", directory.c_str(), 1);
+  }
+  ~TemporaryFilesIn() {
+    if (before_) {
+      setenv("TMPDIR", before_->c_str(), 1);
+    } else {
+      unsetenv("TMPDIR");
+    }
+  }
+
+ private:
+  std::optional<std::string> before_;
+};
+
 // It returns nothing that could say so.
 TEST_F(Callbacks, StopEndsTheProcessWithAMessage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const TemporaryFilesIn directory(directory_.path());
   EXPECT_DEATH(
       {
         ReplicatorOptions options = TestReplica::OnDemand();

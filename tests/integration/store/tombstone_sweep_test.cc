@@ -68,12 +68,12 @@ TEST_F(TombstoneSweepTest, MoreThanItReadsAtOnce) {
 // Its deletions stay in the memtable until that is flushed. Of leaves that are
 // read anew, each next one begins where the last one ended.
 TEST_F(TombstoneSweepTest, DigestsStepOnceOverWhatItRemoved) {
-  constexpr uint64_t kKeys = 3000;
+  constexpr uint64_t kGone = 3000;
   OpenWithView();
-  for (uint64_t i = 0; i < kKeys; ++i) {
+  for (uint64_t i = 0; i < kGone; ++i) {
     ASSERT_ROCKS_OK(db_->Delete({}, "gone" + std::to_string(i)));
   }
-  EXPECT_EQ(Total().count, kKeys);
+  EXPECT_EQ(Total().count, kGone);
   Forget(Clock());
   ASSERT_TRUE(Eventually([this] { return Swept(); }));
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
@@ -82,8 +82,8 @@ TEST_F(TombstoneSweepTest, DigestsStepOnceOverWhatItRemoved) {
   const uint64_t stepped =
       rocksdb::get_perf_context()->internal_delete_skipped_count;
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-  EXPECT_GE(stepped, kKeys);
-  EXPECT_LE(stepped, 3 * kKeys);
+  EXPECT_GE(stepped, kGone);
+  EXPECT_LE(stepped, 3 * kGone);
 }
 
 // What it wrote behind the seal would look like another program's.
