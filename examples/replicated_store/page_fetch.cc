@@ -21,6 +21,8 @@ namespace {
 using asio::ip::tcp;
 using rocksdb::Status;
 
+constexpr std::string_view kEndOfHead = "\r\n\r\n";
+
 Status NoAnswer(const std::string& address, const std::string& why) {
   return Status::IOError("the page of " + address + " does not answer", why);
 }
@@ -109,14 +111,13 @@ std::optional<std::string_view> Header(std::string_view head,
 
 // The body, if the answer is a whole one of status 200.
 std::optional<std::string_view> BodyOf(std::string_view answer) {
-  constexpr std::string_view kEnd = "\r\n\r\n";
-  const size_t end = answer.find(kEnd);
+  const size_t end = answer.find(kEndOfHead);
   if (end == std::string_view::npos || !answer.starts_with("HTTP/1.") ||
       answer.substr(0, end).find(" 200 ") !=
           std::string_view("HTTP/1.1").size()) {
     return std::nullopt;
   }
-  const std::string_view body = answer.substr(end + kEnd.size());
+  const std::string_view body = answer.substr(end + kEndOfHead.size());
   const std::optional<std::string_view> said =
       Header(answer.substr(0, end), "Content-Length");
   size_t length = 0;
@@ -127,6 +128,32 @@ std::optional<std::string_view> BodyOf(std::string_view answer) {
     return std::nullopt;
   }
   return body;
+}
+
+// For people, from somebody who is not trusted.
+std::string FirstLine(std::string_view text) {
+  constexpr size_t kMost = 200;
+  std::string line(text.substr(0, std::min(text.find_first_of("\r\n"), kMost)));
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return line;
+}
+
+// The status other than 200 and the first line of its text, which may name the
+// remedy: "HTTP 403: ...". Empty: there is no such status.
+std::string RefusalIn(std::string_view answer) {
+  constexpr size_t kBegin = std::string_view("HTTP/1.1 ").size();
+  if (!answer.starts_with("HTTP/1.") || answer.size() < kBegin + 3) return "";
+  const std::string_view status = answer.substr(kBegin, 3);
+  const bool number = std::all_of(status.begin(), status.end(),
+                                  [](char c) { return '0' <= c && c <= '9'; });
+  if (!number || status == "200") return "";
+  const size_t end = answer.find(kEndOfHead);
+  const std::string line =
+      end == std::string_view::npos
+          ? ""
+          : FirstLine(answer.substr(end + kEndOfHead.size()));
+  return "HTTP " + std::string(status) + (line.empty() ? "" : ": " + line);
 }
 
 }  // namespace
@@ -149,6 +176,10 @@ Status FetchPage(const std::string& host, uint16_t port,
   if (answer->size() == fetch.most()) {
     return NoAnswer(address, "its answer has more than " +
                                  std::to_string(fetch.most()) + " bytes");
+  }
+  const std::string refusal = RefusalIn(*answer);
+  if (!refusal.empty()) {
+    return Status::IOError("the page of " + address + " answers", refusal);
   }
   const std::optional<std::string_view> found = BodyOf(*answer);
   if (!found.has_value()) {

@@ -25,7 +25,9 @@ struct FetchLimits {
 // sends and however slowly, the call takes no more memory and time than
 // `limits` say (the resolver's own time-out apart, where it does not answer).
 //
-// IOError: no connection, no whole answer within the limits, or another status.
+// IOError: no connection, no whole answer within the limits, or another status:
+// then it names the status and the first line of the text, in printable ASCII
+// and at most 200 bytes.
 rocksdb::Status FetchPage(const std::string& host, uint16_t port,
                           const std::string& path, const FetchLimits& limits,
                           std::string* body);

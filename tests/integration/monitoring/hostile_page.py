@@ -19,6 +19,7 @@ class HostilePage:
         "less than a body": lambda: [HostilePage.OK + b"Content-Length: 18446744073709551615\r\n\r\n1234"],
         "no length": lambda: [HostilePage.OK + b"\r\n1234"],
         "another status": lambda: [b"HTTP/1.1 403 200 \r\nContent-Length: 4\r\n\r\n1234"],
+        "a long refusal": lambda: [b"HTTP/1.1 503 \r\n\r\n\x1b[31m<b>%s" % (b"x" * 100000)],
         "no HTTP": lambda: [b"\r\n\r\n"],
         "nothing": lambda: [],
         "drip": lambda: itertools.chain([HostilePage.OK + b"Content-Length: 1000\r\n\r\n"], itertools.repeat(None)),

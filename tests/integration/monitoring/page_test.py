@@ -155,6 +155,23 @@ class PageTest(unittest.TestCase):
         self.assertEqual(status, 502)
         self.assertIn(other.replicas[0].page.encode(), body)
 
+    def test_a_peer_page_that_refuses_names_the_remedy(self):
+        port = self.cluster.replicas[0].page.split(":")[1]
+        # 127.0.0.1 as a name that nobody gave it.
+        near = Cluster(STORE, 1, page=True, options=["--http-peer", f"0x7f000001:{port}"])
+        self.addCleanup(near.close)
+        status, body, _ = get(f"http://{near.replicas[0].page}/peers/0/status.json")
+        self.assertEqual(status, 502, body)
+        self.assertIn(b"HTTP 403: This page does not answer to that host name; --http-name adds one.", body)
+
+    def test_a_refusal_is_told_in_few_harmless_words(self):
+        with HostilePage() as page:
+            page.kind = "a long refusal"
+            cluster = Cluster(STORE, 1, page=True, options=["--http-peer", page.address])
+            self.addCleanup(cluster.close)
+            body = get(f"http://{cluster.replicas[0].page}/peers/0/status.json")[1].decode().strip()
+            self.assertRegex(body, r"^IO error: the page of \S+ answers: HTTP 503: \?\[31m<b>x{192}$")
+
     def test_a_peer_page_at_an_ipv6_address(self):
         far = Cluster(STORE, 1, page=True, options=["--http-host", "::1"])
         self.addCleanup(far.close)
