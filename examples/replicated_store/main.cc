@@ -158,6 +158,7 @@ struct Parts {
   std::unique_ptr<Commands> commands;
   std::unique_ptr<Server> server;
   TrafficHistory traffic;
+  TombstoneWait tombstone_wait;
   std::unique_ptr<PageServer> page;
 };
 
@@ -255,6 +256,7 @@ Status StartPage(const Settings& settings, Parts* parts) {
   options.port = static_cast<uint16_t>(settings.page_port);
   PageSource source;
   source.name = NameOf(settings.directory);
+  source.session_interval_ms = settings.sync_interval_ms;
   source.stats = [replicator = parts->replicator.get()] {
     return replicator->stats();
   };
@@ -263,6 +265,7 @@ Status StartPage(const Settings& settings, Parts* parts) {
     return LeafFingerprints(database, leaves);
   };
   source.traffic = &parts->traffic;
+  source.tombstone_wait = &parts->tombstone_wait;
   const Status status = PageServer::Start(options, source, &parts->page);
   if (status.ok()) {
     const bool is_ipv6 = options.host.find(':') != std::string::npos;
@@ -281,6 +284,7 @@ void ServeUntilSignal(const sigset_t& signals, Parts* parts) {
     const ReplicationStats stats = parts->replicator->stats();
     news.Log(stats, parts->database->GetIndexStats());
     parts->traffic.Add(NowMs(), stats);
+    parts->tombstone_wait.Add(NowMs(), stats.gc);
   }
 }
 

@@ -33,6 +33,29 @@ uint64_t NowMs() {
           .count());
 }
 
+// FNV-1a, of numbers instead of bytes; page.js does the same.
+uint32_t DigestOf(const std::vector<uint32_t>& leaves) {
+  uint32_t digest = 0x811c9dc5;
+  for (const uint32_t leaf : leaves) digest = (digest ^ leaf) * 0x01000193;
+  return digest;
+}
+
+std::string LittleEndian(const std::vector<uint32_t>& leaves) {
+  std::string bytes;
+  bytes.reserve(4 * leaves.size());
+  for (const uint32_t leaf : leaves) {
+    for (int shift = 0; shift < 32; shift += 8) {
+      bytes.push_back(static_cast<char>(leaf >> shift & 0xff));
+    }
+  }
+  return bytes;
+}
+
+void Fail(int code, const Status& status, httplib::Response* response) {
+  response->status = code;
+  response->set_content(status.ToString() + "\n", "text/plain; charset=utf-8");
+}
+
 bool IsAddress(int family, const std::string& text) {
   unsigned char address[sizeof(in6_addr)];
   return ::inet_pton(family, text.c_str(), address) == 1;
@@ -125,13 +148,22 @@ class HttpPageServer : public PageServer {
       response.set_content(StatusText(), kJson);
     });
     server_.Get("/leaves", [this](const Request&, Response& response) {
-      Leaves(&response);
+      std::vector<uint32_t> leaves;
+      if (Leaves(&leaves, &response)) {
+        response.set_content(LittleEndian(leaves), kBytes);
+      }
+    });
+    server_.Get("/leaves/digest", [this](const Request&, Response& response) {
+      std::vector<uint32_t> leaves;
+      if (Leaves(&leaves, &response)) {
+        response.set_content(std::to_string(DigestOf(leaves)), kJson);
+      }
     });
     server_.Get("/metrics", [this](const Request&, Response& response) {
       response.set_content(PrometheusText({source_.stats()}),
                            kPrometheusContentType);
     });
-    server_.Get(R"(/peers/(\d{1,4})/(status\.json|leaves))",
+    server_.Get(R"(/peers/(\d{1,4})/(status\.json|leaves|leaves/digest))",
                 [this](const Request& request, Response& response) {
                   AskPeer(std::stoul(request.matches[1]),
                           "/" + request.matches[2].str(), &response);
@@ -147,6 +179,10 @@ class HttpPageServer : public PageServer {
   std::string StatusText() const {
     return "{\"name\":" + Quoted(source_.name) +
            ",\"wall_clock_ms\":" + std::to_string(NowMs()) +
+           ",\"session_interval_ms\":" +
+           std::to_string(source_.session_interval_ms) +
+           ",\"tombstones_held_up_since_ms\":" +
+           std::to_string(source_.tombstone_wait->since_ms()) +
            ",\"peer_pages\":" + nlohmann::json(options_.peers).dump() +
            ",\"traffic\":" + source_.traffic->Json() +
            ",\"stats\":" + StatsJson(source_.stats()) + "}";
@@ -157,23 +193,11 @@ class HttpPageServer : public PageServer {
                                      nlohmann::json::error_handler_t::replace);
   }
 
-  void Leaves(Response* response) const {
-    std::vector<uint32_t> leaves;
-    const Status status = source_.leaves(&leaves);
-    if (!status.ok()) {
-      response->status = 503;
-      response->set_content(status.ToString() + "\n",
-                            "text/plain; charset=utf-8");
-      return;
-    }
-    std::string bytes;
-    bytes.reserve(4 * leaves.size());
-    for (const uint32_t leaf : leaves) {
-      for (int shift = 0; shift < 32; shift += 8) {
-        bytes.push_back(static_cast<char>(leaf >> shift & 0xff));
-      }
-    }
-    response->set_content(bytes, kBytes);
+  // False: `*response` says why there are none.
+  bool Leaves(std::vector<uint32_t>* leaves, Response* response) const {
+    const Status status = source_.leaves(leaves);
+    if (!status.ok()) Fail(503, status, response);
+    return status.ok();
   }
 
   void AskPeer(size_t number, const std::string& path,
@@ -187,12 +211,7 @@ class HttpPageServer : public PageServer {
     }
     std::string body;
     const Status status = FetchPage(host, port, path, {}, &body);
-    if (!status.ok()) {
-      response->status = 502;
-      response->set_content(status.ToString() + "\n",
-                            "text/plain; charset=utf-8");
-      return;
-    }
+    if (!status.ok()) return Fail(502, status, response);
     // Its words, but not its word for what they are.
     response->set_content(body, path == "/leaves" ? kBytes : kJson);
   }

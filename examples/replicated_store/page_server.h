@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "examples/replicated_store/tombstone_wait.h"
 #include "examples/replicated_store/traffic_history.h"
 #include "rocksdb/status.h"
 #include "rocksync/stats.h"
@@ -32,17 +33,22 @@ bool IsPageAddress(const std::string& peer);
 
 // What the page tells of; called on threads of the server.
 struct PageSource {
-  std::string name;  // of this replica
+  std::string name;                  // of this replica
+  uint64_t session_interval_ms = 0;  // 0: sessions on demand only
   std::function<ReplicationStats()> stats;
   std::function<rocksdb::Status(std::vector<uint32_t>*)> leaves;
   const TrafficHistory* traffic = nullptr;
+  const TombstoneWait* tombstone_wait = nullptr;
 };
 
 //   /               the page, with /page.css and /page.js
 //   /status.json    this replica
 //   /leaves         fingerprints of its leaves: 2^16 numbers of 32 bits, little
 //                   endian
-//   /peers/N/...    status.json and leaves of the peer number N of the options
+//   /leaves/digest  one number of 32 bits for all of these: it differs if one
+//   of
+//                   them does, and, but for chance, if several do
+//   /peers/N/...    the last three, of the peer number N of the options
 //   /metrics        for Prometheus
 //
 // Nobody is authenticated; PageGuard turns away other origins, and nothing can

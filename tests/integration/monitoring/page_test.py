@@ -4,6 +4,7 @@ usage: page_test.py STORE"""
 import http.client
 import os
 import socket
+import struct
 import subprocess
 import sys
 import unittest
@@ -19,6 +20,14 @@ LEAVES = 65536
 
 def differing(left, right):
     return sum(left[i:i + 4] != right[i:i + 4] for i in range(0, len(left), 4))
+
+
+def digest_of(leaves):
+    """FNV-1a of numbers."""
+    digest = 0x811c9dc5
+    for leaf, in struct.iter_unpack("<I", leaves):
+        digest = (digest ^ leaf) * 0x01000193 & 0xffffffff
+    return digest
 
 
 class PageTest(unittest.TestCase):
@@ -45,11 +54,25 @@ class PageTest(unittest.TestCase):
         self.cluster.sync()
         self.assertEqual(differing(self.leaves(f"{self.a}/leaves"), self.leaves(f"{self.b}/leaves")), 0)
 
+    def test_a_digest_of_all_leaves(self):
+        def digests():
+            got = [get(url) for url in (f"{self.b}/peers/0/leaves/digest", f"{self.b}/leaves/digest")]
+            self.assertEqual([status for status, _, _ in got], [200, 200])
+            return [int(body) for _, body, _ in got]
+
+        self.cluster.sync()
+        self.assertEqual(digests(), [digest_of(self.leaves(f"{self.a}/leaves"))] * 2)
+        self.cluster.redis(0, "SET", "key of a", "value")
+        self.assertEqual(digests(), [digest_of(self.leaves(f"{url}/leaves")) for url in (self.a, self.b)])
+        self.assertNotEqual(*digests())
+
     def test_status_tells_of_replica_and_peers(self):
         self.cluster.redis(0, "SET", "more", "value")
         self.cluster.sync()
         status = self.cluster.status(1)
         self.assertEqual(status["name"], "b")
+        self.assertEqual(status["session_interval_ms"], 0)
+        self.assertEqual(status["tombstones_held_up_since_ms"], 0)
         self.assertEqual(status["peer_pages"], [self.cluster.replicas[0].page])
         self.assertEqual(status["stats"]["peers"][0]["address"], self.cluster.replicas[0].address)
         self.assertEqual(status["stats"]["peers"][0]["last_error"], "")
@@ -68,6 +91,21 @@ class PageTest(unittest.TestCase):
         traffic = wait_for("traffic", lambda: [t for t in live.status(1)["traffic"] if t["streams"] > 500])
         self.assertEqual(traffic[0]["values"], 0)
         self.assertEqual(live.redis(1, "GET", "streamed"), "value" * 100)
+
+    def test_since_when_a_member_that_is_away_holds_up_tombstones(self):
+        live = Cluster(STORE, 3, page=True, interval_ms=200)
+        self.addCleanup(live.close)
+        live.redis(0, "SET", "key", "value")
+        live.redis(0, "REPLICATION", "MEMBERS", "1", *(live.status(i)["stats"]["replica_id"] for i in range(3)))
+        wait_for("the list", lambda: all(live.status(i)["stats"]["tombstone_gc"]["epoch"] for i in range(3)))
+        live.replicas[2].kill()
+        live.redis(0, "DEL", "key")
+
+        def stays():
+            status = live.status(0)
+            return 0 < status["tombstones_held_up_since_ms"] < status["wall_clock_ms"] - 3000
+
+        wait_for("a member that stays", stays)
 
     def test_metrics(self):
         status, body, headers = get(f"{self.a}/metrics")
