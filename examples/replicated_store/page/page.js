@@ -7,6 +7,12 @@ const KINDS = ["values", "keys", "offers", "filters", "streams", "other"];
 const HEALED_MS = 4000;  // how long a healed leaf is shown as such
 const LAGS_MS = 60000;  // of a stream, as in monitoring/alerts.yml
 const EXPIRES_MS = 14 * 86400000;  // of a certificate, as there
+// How long a member holds up the collection of tombstones before it is said to:
+// this, or more where sessions are rare. Where there are sessions on demand only
+// it is an hour.
+const HOLDS_UP_MS = 60000;
+const HOLDS_UP_SESSIONS = 10;
+const HOLDS_UP_ON_DEMAND_MS = 3600000;
 
 const at = (id) => document.getElementById(id);
 const numbers = new Intl.NumberFormat("en", { useGrouping: true });
@@ -26,16 +32,39 @@ function bytes(n) {
   }
 }
 
+function duration(ms) {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const s = Math.round(ms / 1000);
+  if (s < 120) return `${s} s`;
+  return s < 7200 ? `${Math.round(s / 60)} min` : `${Math.round(s / 3600)} h`;
+}
+
 function ago(ms, now) {
   if (!ms) return "never";
-  const s = Math.max(0, Math.round((now - ms) / 1000));
-  if (s < 2) return "just now";
-  if (s < 120) return `${s} s ago`;
-  return s < 7200 ? `${Math.round(s / 60)} min ago` : `${Math.round(s / 3600)} h ago`;
+  return now - ms < 1500 ? "just now" : `${duration(now - ms)} ago`;
+}
+
+// "a, b and c".
+function list(names) {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
 // Replica number 0 is this page's own, number i > 0 the peer page i - 1.
 const replicas = [{ name: "this replica", base: "" }];
+
+const pageOf = (replica) => replica.page || location.host;
+// What tells replicas of one name apart, the first of these that does.
+const SHOWN_AS = [
+  (replica) => replica.name,
+  (replica) => `${replica.name} at ${pageOf(replica).replace(/:\d+$/, "")}`,
+  (replica) => `${replica.name} at ${pageOf(replica)}`,
+  (replica) => `${replica.name} ${(replica.id || "").slice(0, 8)}`];
+
+function shown(replica) {
+  const namesakes = replicas.filter((r) => r !== replica && r.name === replica.name);
+  const apart = SHOWN_AS.find((as) => namesakes.every((r) => as(r) !== as(replica)));
+  return (apart || SHOWN_AS[0])(replica);
+}
 
 async function ask(url) {
   const response = await fetch(url, { signal: AbortSignal.timeout(4000) });
@@ -80,14 +109,14 @@ async function refreshStatus(replica) {
 // The pages of other replicas are asked through this page's own.
 async function notAsked(replica) {
   replica.status = null;
-  replica.error = `not known, as ${replicas[0].name} does not answer`;
+  replica.error = `not known, as ${shown(replicas[0])} does not answer`;
 }
 
 // The name of a replica whose page answered once; before, what a status that names
 // it knows: its id, and its address if it is a peer there.
 function nameOf(id, stats) {
   const known = replicas.find((r) => r.id === id);
-  if (known) return known.name;
+  if (known) return shown(known);
   const peer = stats.peers.find((p) => p.replica_id === id && p.configured);
   return peer ? `${id} at ${peer.address}` : id;
 }
@@ -96,11 +125,39 @@ function wasMet(peer) {
   return !/^0+$/.test(peer.replica_id);
 }
 
+function peerName(peer, stats) {
+  return wasMet(peer) ? nameOf(peer.replica_id, stats) : peer.address;
+}
+
+// One of the two reads its database into the index: "adopting". As in
+// rocksync_peer_failing that is no failure.
+function indexBuild(peer) {
+  return /index build in progress \(([\w-]+)/.exec(peer.last_error)?.[1];
+}
+
+// The error stays while the session runs that comes after the build.
+function waitsForIndexBuild(peer) {
+  return !peer.in_session && indexBuild(peer);
+}
+
+// As rocksync_peer_failing. A peer that only dials this replica comes from many
+// ports, and is one peer.
+function aPeerFails(stats) {
+  const failing = new Map();
+  for (const peer of stats.peers) {
+    if (!peer.configured && !wasMet(peer)) continue;
+    const name = peer.configured ? peer.address : peer.replica_id;
+    const fails = Boolean(peer.last_error) && !indexBuild(peer);
+    failing.set(name, fails && failing.get(name) !== false);
+  }
+  return [...failing.values()].includes(true);
+}
+
 // What a session has done of what it found so far.
 function progress(session, silent_ms) {
-  const silent = silent_ms ? `, silent for ${Math.round(silent_ms / 1000)} s` : "";
+  const silent = silent_ms ? `, silent for ${duration(silent_ms)}` : "";
   const part = (done, found) => `${count(done)} of ${count(Math.max(done, found))}`;
-  return `in session: ${part(session.pairs_sent, session.pairs_to_send)} sent, ` +
+  return `${part(session.pairs_sent, session.pairs_to_send)} sent, ` +
          `${part(session.pairs_received, session.pairs_to_receive)} received, ${bytes(session.bytes_total)}${silent}`;
 }
 
@@ -121,18 +178,49 @@ function health(replica) {
     const days = Math.floor((stats.certificate_expires_ms - replica.status.wall_clock_ms) / 86400000);
     return ["warn", `certificate expires in ${days} ${days === 1 ? "day" : "days"}`];
   }
-  if (stats.peers.some((p) => p.last_error)) return ["warn", "a peer fails"];
+  if (aPeerFails(stats)) return ["warn", "a peer fails"];
+  if (stats.peers.some(waitsForIndexBuild)) return ["warn", "waits for an index build"];
   if (stats.peers.some((p) => p.silent_ms)) return ["warn", "a peer is silent"];
   if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind"];
   const met = stats.peers.filter(wasMet);
   if (met.length && met.every((p) => !p.last_proven_equal_ms)) return ["warn", "not proven equal yet"];
+  if (replica.digest === null && replicas.length > 1) return ["warn", "its leaves cannot be compared"];
   return ["good", "fine"];
+}
+
+// What is under way to a peer. That nothing is says little of one that is
+// silent or was not reached, so it is not said then.
+function inFlight(peer) {
+  const { lag_pairs: changes, lag_ms: age } = peer.stream;
+  if (changes) return `${count(changes)} ${changes === 1 ? "change" : "changes"} in flight for ${duration(age)}`;
+  return peer.silent_ms || peer.last_error ? "" : "nothing in flight";
+}
+
+// What keeps sessions with a peer from success, in a list.
+function trouble(peer, stats) {
+  const build = waitsForIndexBuild(peer);
+  if (build) return [element("p", "error unknown", `no session with ${peerName(peer, stats)} while an index is built (${build})`)];
+  return peer.last_error && !indexBuild(peer) ? [element("p", "error warn", peer.last_error)] : [];
+}
+
+function peerLines(peer, { stats, wall_clock_ms: now }) {
+  const name = peerName(peer, stats);
+  const lines = [];
+  const line = (...content) => lines.push(element("li", "", ...content));
+  const figure = (text, value) => line(element("span", "", text), element("span", "number", value));
+  const unnamed = peer.configured ? "" : " (not configured)";
+  if (wasMet(peer)) figure(`equal to ${name}${unnamed}`, ago(peer.last_proven_equal_ms, now));
+  else figure(`not met since its start: ${name}${unnamed}`, "");
+  if (peer.in_session) figure(`in session with ${name}`, progress(peer.last_session, peer.silent_ms));
+  if (peer.stream.open && inFlight(peer)) figure(`stream to ${name}`, inFlight(peer));
+  trouble(peer, stats).forEach((text) => line(text));
+  return lines;
 }
 
 function card(replica) {
   const [level, word] = health(replica);
   const made = element("article", "card",
-    element("h3", "", element("span", "", replica.name), element("span", `state ${level}`, word)));
+    element("h3", "", element("span", "", shown(replica)), element("span", `state ${level}`, word)));
   if (!replica.status) {
     made.append(element("p", "error bad", replica.error));
     return made;
@@ -143,7 +231,8 @@ function card(replica) {
   const row = (name, value) => list.append(element("dt", "", name), element("dd", "", value));
   const stream = stats.stream;
   row("Elements at the last session", count(stats.elements));
-  row("Sessions, failed", `${count(stats.sessions)}, ${count(stats.sessions_failed)}`);
+  row("Sessions that ended", count(stats.sessions));
+  row("Failed sessions and attempts", count(stats.sessions_failed));
   row("By sessions: sent, applied", `${count(stats.pairs_sent)}, ${count(stats.pairs_applied)}`);
   row("By streams: sent, applied", `${count(stream.pairs_sent)}, ${count(stream.pairs_applied)}`);
   row("Bytes, both directions", bytes(stats.bytes_total + stream.bytes_sent + stream.bytes_received));
@@ -158,18 +247,7 @@ function card(replica) {
   if (stats.disk?.write_error) made.append(element("p", "error bad", stats.disk.write_error));
   if (stats.certificate_error) made.append(element("p", "error warn", stats.certificate_error));
   const peers = element("ul", "peers");
-  for (const peer of stats.peers) {
-    const met = wasMet(peer);
-    const equal = ago(peer.last_proven_equal_ms, now);
-    peers.append(element("li", "",
-      element("span", "", `${met ? `${peer.in_session ? "with" : "equal to"} ${nameOf(peer.replica_id, stats)}` : `not met since its start: ${peer.address}`}${peer.configured ? "" : " (not configured)"}`),
-      element("span", "number", peer.in_session ? progress(peer.last_session, peer.silent_ms) : met ? equal : "")));
-    if (peer.stream.open) {
-      peers.append(element("li", "", element("span", "", `stream to ${met ? nameOf(peer.replica_id, stats) : peer.address}`),
-        element("span", "number", peer.stream.lag_pairs ? `${count(peer.stream.lag_pairs)}\u00a0changes, ${count(peer.stream.lag_ms)}\u00a0ms behind` : "nothing behind")));
-    }
-    if (peer.last_error) peers.append(element("li", "", element("p", "error warn", peer.last_error)));
-  }
+  for (const peer of stats.peers) peers.append(...peerLines(peer, replica.status));
   if (peers.childElementCount) made.append(peers);
   return made;
 }
@@ -179,7 +257,7 @@ function card(replica) {
 function drawAlone(replica) {
   try {
     card(replica);
-    holder(replica.status.stats);
+    whyKept(replica.status);
     replica.status.traffic.slice(0);
   } catch (error) {
     throw new Error(`the page there is of another version: ${error.message}`);
@@ -187,26 +265,45 @@ function drawAlone(replica) {
 }
 
 function drawReplicas() {
-  const byName = [...replicas].sort((a, b) => a.name.localeCompare(b.name));
+  const byName = [...replicas].sort((a, b) => shown(a).localeCompare(shown(b)));
   at("replicas").replaceChildren(...byName.map(card));
   at("tombstones").replaceChildren(...byName.filter((r) => r.status).map((r) => {
     const gc = r.status.stats.tombstone_gc;
-    return element("tr", "", element("td", "", r.name), element("td", "number", count(gc.tombstones)), element("td", "", holder(r.status.stats)));
+    return element("tr", "", element("td", "", shown(r)), element("td", "number", count(gc.tombstones)), element("td", "", whyKept(r.status)));
   }));
 }
 
-// Of the two whose leaves are shown.
-function whoDiffers() {
-  const pair = [replicas[at("left").selectedIndex], replicas[at("right").selectedIndex]];
-  return `${pair.map((r) => r.name).join(" and ")} differ`;
+// The names of those whose leaves are the same, as last asked; fewest first.
+function alike() {
+  const groups = new Map();
+  for (const replica of replicas) {
+    if (typeof replica.digest !== "number") continue;
+    groups.set(replica.digest, [...groups.get(replica.digest) || [], shown(replica)]);
+  }
+  return [...groups.values()].sort((a, b) => a.length - b.length);
 }
 
-// Why tombstones are kept.
-function holder(stats) {
+// Of all replicas; empty: none differ.
+function whoDiffers() {
+  const groups = alike();
+  if (groups.length < 2) return "";
+  const [few, most] = groups;
+  if (groups.length > 2 || most.length === 1) return `${list(groups.map((names) => names.join(" = ")))} differ`;
+  return `${list(few)} ${few.length === 1 ? "differs" : "differ"} from ${list(most)}`;
+}
+
+// Between two sessions some member's acknowledgement is always the oldest; only
+// one that stays holds anything up.
+function holdsUpAfter(interval_ms) {
+  return interval_ms ? Math.max(HOLDS_UP_MS, HOLDS_UP_SESSIONS * interval_ms) : HOLDS_UP_ON_DEMAND_MS;
+}
+
+function whyKept({ stats, wall_clock_ms: now, session_interval_ms: interval, tombstones_held_up_since_ms: since }) {
   const gc = stats.tombstone_gc;
-  if (gc.held_up_by) return nameOf(gc.held_up_by, stats);
   if (!gc.epoch) return "no member list: kept permanently";
-  return gc.tombstones ? "nobody: collected once they are 1 in 50 elements" : "nobody";
+  if (!gc.held_up_by) return gc.tombstones ? "collected once they are 1 in 50 elements" : "none are kept";
+  if (!since || now - since < holdsUpAfter(interval)) return "they wait for the next sessions";
+  return `held up by ${nameOf(gc.held_up_by, stats)} for ${duration(now - since)}`;
 }
 
 function drawVerdict() {
@@ -215,10 +312,11 @@ function drawVerdict() {
     verdict.className = `verdict ${level}`;
     if (verdict.textContent !== text) verdict.textContent = text;
   };
-  const unwell = replicas.map((r) => [r.name, ...health(r)]).filter(([, level]) => level !== "good");
+  const unwell = replicas.map((r) => [shown(r), ...health(r)]).filter(([, level]) => level !== "good");
   const told = unwell.map(([name, , word]) => `${name}: ${word}`);
-  if (picture.differing > 0) {
-    told.unshift(whoDiffers());
+  const differ = whoDiffers();
+  if (differ) {
+    told.unshift(differ);
     if (!unwell.length) told.push("their sessions heal it");
   }
   if (told.length) return say(unwell.some(([, level]) => level === "bad") ? "bad" : "warn", told.join("; "));
@@ -227,7 +325,7 @@ function drawVerdict() {
 
 // Keeps what the reader chose while names come to be known.
 function fill(select, chosen) {
-  const options = replicas.map((r) => r.name);
+  const options = replicas.map(shown);
   if (select.length === options.length && options.every((o, i) => select.options[i].text === o)) return;
   const kept = select.length ? Math.max(select.selectedIndex, 0) : chosen;
   select.replaceChildren(...options.map((o, i) => new Option(o, i)));
@@ -237,15 +335,60 @@ function fill(select, chosen) {
 // --- Leaves ------------------------------------------------------------------
 
 const picture = { left: null, right: null, pair: "", wasDifferent: new Uint8Array(LEAVES),
-                  healedAt: new Float64Array(LEAVES), differing: -1 };
+                  healedAt: new Float64Array(LEAVES) };
 
 function colour(name) {
   const text = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   return [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
 }
 
-async function refreshLeaves() {
-  const pair = [at("left").selectedIndex, at("right").selectedIndex];
+function chosenPair() {
+  return [at("left").selectedIndex, at("right").selectedIndex];
+}
+
+// FNV-1a of numbers, as /leaves/digest.
+function digestOf(leaves) {
+  let digest = 0x811c9dc5;
+  for (const leaf of leaves) digest = Math.imul(digest ^ leaf, 0x01000193);
+  return digest >>> 0;
+}
+
+async function askLeaves(replica) {
+  try {
+    const buffer = await (await ask(`${replica.base}/leaves`)).arrayBuffer();
+    if (buffer.byteLength !== 4 * LEAVES) throw new Error("not a picture of leaves");
+    const leaves = new Uint32Array(buffer);
+    replica.digest = digestOf(leaves);
+    return leaves;
+  } catch (error) {
+    replica.digest = null;
+    throw error;
+  }
+}
+
+async function askDigest(replica) {
+  try {
+    const digest = replica.status && await (await ask(`${replica.base}/leaves/digest`)).json();
+    replica.digest = Number.isInteger(digest) ? digest : null;
+  } catch {
+    replica.digest = null;
+  }
+}
+
+// Of those that are not in the picture: the head of the page is about all.
+async function refreshDigests() {
+  const pair = chosenPair();
+  await Promise.all(replicas.filter((_, i) => !pair.includes(i)).map(askDigest));
+}
+
+// Of the picture. A text that stays is not read aloud again.
+function tell(text) {
+  if (at("leaves-text").textContent !== text) at("leaves-text").textContent = text;
+}
+
+async function refreshPicture() {
+  const pair = chosenPair();
+  if (replicas.length < 2 && replicas[0].status) tell("No two replicas to compare: --http-peer names the status page of another one.");
   if (replicas.length < 2 || pair.includes(-1)) return;
   if (picture.pair !== pair.join()) {
     picture.pair = pair.join();
@@ -253,19 +396,14 @@ async function refreshLeaves() {
     picture.healedAt.fill(-HEALED_MS);
   }
   try {
-    const got = await Promise.all(pair.map(async (i) => {
-      const buffer = await (await ask(`${replicas[i].base}/leaves`)).arrayBuffer();
-      if (buffer.byteLength !== 4 * LEAVES) throw new Error("not a picture of leaves");
-      return new Uint32Array(buffer);
-    }));
+    const got = await Promise.all(pair.map((i) => askLeaves(replicas[i])));
     if (picture.pair !== pair.join()) return;
     [picture.left, picture.right] = got;
     drawLeaves();
   } catch (error) {
-    picture.differing = -1;
     picture.left = picture.right = null;
     at("leaves").getContext("2d").clearRect(0, 0, 256, 256);
-    at("leaves-text").textContent = `The leaves cannot be compared now: ${error.message}`;
+    tell(`The leaves cannot be compared now: ${error.message}`);
   }
 }
 
@@ -296,11 +434,9 @@ function drawLeaves() {
     image.data.set([rgb[0], rgb[1], rgb[2], 255], 4 * i);
   }
   context.putImageData(image, 0, 0);
-  picture.differing = differing;
-  const names = `${replicas[at("left").selectedIndex].name} and ${replicas[at("right").selectedIndex].name}`;
-  const text = differing === 0 ? `No leaf of ${names} differs.`
-                               : `${count(differing)} of ${count(LEAVES)} leaves of ${names} differ.`;
-  if (at("leaves-text").textContent !== text) at("leaves-text").textContent = text;
+  const names = list(chosenPair().map((i) => shown(replicas[i])));
+  tell(differing === 0 ? `No leaf of ${names} differs.`
+                       : `${count(differing)} of ${count(LEAVES)} leaves of ${names} differ.`);
 }
 
 // --- Traffic -----------------------------------------------------------------
@@ -366,7 +502,7 @@ async function draw() {
   fill(at("left"), 0);
   fill(at("right"), 1);
   fill(at("traffic-of"), 0);
-  await refreshLeaves();
+  await Promise.all([refreshPicture(), refreshDigests()]);
   drawReplicas();
   drawVerdict();
   drawTraffic();
@@ -377,7 +513,7 @@ async function draw() {
 function choosePair(chosen, other) {
   const before = Number(picture.pair.split(",")[chosen === "left" ? 0 : 1]);
   if (at(chosen).selectedIndex === at(other).selectedIndex) at(other).selectedIndex = before;
-  refreshLeaves();
+  refreshPicture();
 }
 at("left").addEventListener("change", () => choosePair("left", "right"));
 at("right").addEventListener("change", () => choosePair("right", "left"));

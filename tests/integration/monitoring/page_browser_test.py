@@ -3,6 +3,7 @@ them differ, and how that heals. usage: page_browser_test.py STORE [PICTURES]
 With PICTURES, a folder, screenshots are put there."""
 
 import os
+import signal
 import sys
 import unittest
 
@@ -52,6 +53,39 @@ for (const e of document.querySelectorAll("h1,h2,h3,p,dt,dd,li,th,td,label,foote
 }
 return worst;
 """
+
+
+# What the page would show of these replicas, drawn within one task: its clock
+# does not see them.
+DRAWN = """
+const [given, selectors] = arguments;
+const kept = replicas.splice(0, replicas.length, ...given);
+try {
+  drawReplicas();
+  drawVerdict();
+  return selectors.map((selector) => document.querySelector(selector).innerText);
+} finally {
+  replicas.splice(0, replicas.length, ...kept);
+}
+"""
+NOW = 1_800_000_000_000
+
+
+def peer_of(number, **fields):
+    """As in status.json; a peer that was met."""
+    return {"address": f"host{number}:7400", "replica_id": f"{number:016x}", "configured": True, "last_error": "",
+            "last_proven_equal_ms": NOW - 12_000, "in_session": False, "silent_ms": 0,
+            "stream": {"open": 1, "lag_pairs": 0, "lag_ms": 0}, **fields}
+
+
+def replica_of(number, name, peers=(), tombstone_gc=None, digest=1, **fields):
+    """As the page knows one that answered."""
+    gc = {"epoch": 0, "tombstones": 0, **(tombstone_gc or {})}
+    stats = {"replica_id": f"{number:016x}", "elements": 0, "sessions": 240, "sessions_failed": 28, "pairs_sent": 0,
+             "pairs_applied": 0, "bytes_total": 0, "scrub": {}, "peers": list(peers), "tombstone_gc": gc,
+             "stream": {"pairs_sent": 0, "pairs_applied": 0, "bytes_sent": 0, "bytes_received": 0}}
+    return {"name": name, "id": stats["replica_id"], "base": "", "digest": digest,
+            "status": {"wall_clock_ms": NOW, "session_interval_ms": 1000, "stats": stats}, **fields}
 
 
 class BrowserTest(unittest.TestCase):
@@ -119,6 +153,172 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(word(99, ""), ["bad", "certificate expired"])
         self.assertEqual(word(200, "00000000000000a1"), ["bad", "two copies of 00000000000000a1 were seen"])
 
+    def shown(self, given, *selectors):
+        """What the page shows of these, at each of the selectors."""
+        self.browser.go(f"http://{self.cluster.replicas[0].page}/")
+        return self.browser.run(DRAWN, given, selectors)
+
+    def card(self, peer, **session):
+        if session:
+            peer["last_session"] = {"pairs_sent": 0, "pairs_to_send": 0, "pairs_received": 0, "pairs_to_receive": 0,
+                                    "bytes_total": 0, **session}
+        return self.shown([replica_of(1, "a", [peer]), replica_of(3, "c")], ".card")[0]
+
+    def test_failed_attempts_are_no_part_of_the_sessions_that_ended(self):
+        card, = self.shown([replica_of(1, "a")], ".card")
+        self.assertRegex(card, r"Sessions that ended\s+240\s+Failed sessions and attempts\s+28\s")
+
+    def test_a_stream_tells_what_is_in_flight_and_nothing_of_a_peer_that_is_away(self):
+        self.assertRegex(self.card(peer_of(3)), r"stream to c\s+nothing in flight")
+        behind = {"open": 1, "lag_pairs": 500, "lag_ms": 28_013}
+        self.assertRegex(self.card(peer_of(3, stream=behind)), r"stream to c\s+500 changes in flight for 28 s")
+        behind = {"open": 1, "lag_pairs": 1, "lag_ms": 13}
+        self.assertRegex(self.card(peer_of(3, stream=behind)), r"stream to c\s+1 change in flight for 13 ms")
+        self.assertNotIn("stream to", self.card(peer_of(3, last_error="cannot connect")))
+        self.assertNotIn("stream to", self.card(peer_of(3, silent_ms=9000)))
+
+    def test_the_last_proof_stays_while_a_session_runs(self):
+        card = self.card(peer_of(3, in_session=True, silent_ms=9000), bytes_total=70)
+        self.assertRegex(card, r"equal to c\s+12 s ago")
+        self.assertRegex(card, r"in session with c\s+0 of 0 sent, 0 of 0 received, 70 B, silent for 9 s")
+
+    def test_a_peer_that_freezes_is_silent_and_its_last_proof_stays(self):
+        cluster = Cluster(STORE, 2, page=True, interval_ms=300)
+        self.addCleanup(cluster.close)
+        self.browser.go(f"http://{cluster.replicas[1].page}/")
+        self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        cluster.replicas[0].process.send_signal(signal.SIGSTOP)
+        try:
+            self.browser.wait_for_text("#replicas", "silent for [0-9]+ s")
+            self.keep("status-page-silent.png")
+            text = self.browser.text("#replicas")
+        finally:
+            cluster.replicas[0].process.send_signal(signal.SIGCONT)
+        self.assertRegex(text, r"equal to a\s+[0-9]+ s ago")
+        self.assertNotIn("stream to", text)
+        self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        self.browser.go("about:blank")
+        self.browser.messages()
+
+    def test_nobody_is_told_that_there_is_nothing_to_compare_before_the_peers_were_asked(self):
+        with HostilePage() as page:
+            page.kind = "drip"
+            cluster = Cluster(STORE, 1, page=True, options=["--http-peer", page.address])
+            self.addCleanup(cluster.close)
+            self.browser.go(f"http://{cluster.replicas[0].page}/")
+            self.assertEqual(self.browser.text("#leaves-text"), "Asking the replicas …")
+            self.browser.wait_for_text("#leaves-text", "The leaves cannot be compared now: .*does not answer")
+        alone = Cluster(STORE, 1, page=True)
+        self.addCleanup(alone.close)
+        self.browser.go(f"http://{alone.replicas[0].page}/")
+        self.browser.wait_for_text("#leaves-text", "No two replicas to compare: --http-peer")
+        self.browser.go("about:blank")
+        self.browser.messages()
+
+    def test_the_head_tells_who_differs_of_all_replicas(self):
+        def head(**digests):
+            return self.shown([replica_of(i, name, digest=digest) for i, (name, digest) in enumerate(digests.items())],
+                              "#verdict")[0]
+
+        heals = "; their sessions heal it"
+        self.assertEqual(head(a=1, b=1, c=1), "All 3 replicas are fine")
+        self.assertEqual(head(a=1, b=1, c=2), "c differs from a and b" + heals)
+        self.assertEqual(head(a=1, b=2), "a and b differ" + heals)
+        self.assertEqual(head(a=1, b=2, c=1, d=2), "a and c differ from b and d" + heals)
+        self.assertEqual(head(a=1, b=2, c=3, d=3), "a, b and c = d differ" + heals)
+        self.assertEqual(head(a=1, b=1, c=None), "c: its leaves cannot be compared")
+
+    def test_replicas_of_one_name_are_told_apart(self):
+        cluster = Cluster(STORE, 2, page=True, shown_as="db")
+        self.addCleanup(cluster.close)
+        first, second = (replica.page for replica in cluster.replicas)
+        cluster.redis(0, "SET", "key", "value")
+        self.browser.go(f"http://{second}/")
+        self.browser.wait_for_text("#verdict", f"db at {second} and db at {first} differ")
+        cluster.sync()
+        self.browser.wait_for_text("#replicas", rf"equal to db at {first}\s")
+        chosen = self.browser.run("return [...document.querySelectorAll('#left option')].map((o) => o.text)")
+        self.assertEqual(chosen, [f"db at {second}", f"db at {first}"])
+        self.browser.wait_for_text("#leaves-text", f"No leaf of db at {second} and db at {first} differs")
+        self.keep("status-page-names.png")
+
+        # Hosts are enough, where they differ; ids, where nothing else does.
+        def names(*pages):
+            given = [replica_of(i * 0x1111111111111111, "db", page=page) for i, page in enumerate(pages, 1)]
+            return sorted(line for line in self.shown(given, "#tombstones")[0].split("\t") if "db" in line
+                          for line in line.split("\n") if "db" in line)
+
+        self.assertEqual(names("m1:80", "m2:80"), ["db at m1", "db at m2"])
+        self.assertEqual(names("[::1]:80", "m2:80", "m2:81"), ["db at [::1]", "db at m2:80", "db at m2:81"])
+        self.assertEqual(names("m1:80", "m1:80"), ["db 11111111", "db 22222222"])
+        self.browser.go("about:blank")
+        self.browser.messages()
+
+    def test_an_index_build_is_no_failure_of_a_peer(self):
+        # As session.cc and index_build.cc word it.
+        building = ("Operation failed. Try again.: the peer cannot compare now: index build in progress (adopting, 85 %); "
+                    "wait until index.done in `rocksync status` of this replica (WaitForIndexBuild)")
+        given = [replica_of(1, "a", [peer_of(3, last_error=building)]), replica_of(3, "c")]
+        card, verdict = self.shown(given, ".card", "#verdict")
+        self.assertEqual(verdict, "a: waits for an index build")
+        self.assertIn("no session with c while an index is built (adopting)", card)
+        self.assertNotIn("this replica", card)
+        self.assertNotIn("stream to", card)
+        # A session has begun since.
+        session = {"pairs_sent": 0, "pairs_to_send": 0, "pairs_received": 0, "pairs_to_receive": 0, "bytes_total": 0}
+        given[0]["status"]["stats"]["peers"][0].update(in_session=True, last_session=session)
+        card, verdict = self.shown(given, ".card", "#verdict")
+        self.assertEqual(verdict, "All 2 replicas are fine")
+        self.assertNotIn("adopting", card)
+
+    def test_a_peer_fails_where_its_metric_says_so(self):
+        def verdict(*peers):
+            return self.shown([replica_of(1, "a", peers), replica_of(3, "c")], "#verdict")[0]
+
+        failing = {"last_error": "cannot connect"}
+        self.assertEqual(verdict(peer_of(3, **failing)), "a: a peer fails")
+        # A connection that ended, of one that dials this replica and came again.
+        self.assertEqual(verdict(peer_of(3, configured=False, **failing), peer_of(3, configured=False)),
+                         "All 2 replicas are fine")
+        # An address that a SYNC was given by mistake.
+        self.assertEqual(verdict(peer_of(3), peer_of(0, configured=False, **failing)), "All 2 replicas are fine")
+
+    def test_a_member_is_named_only_once_it_stays(self):
+        def why(held_up_s=59, interval_ms=1000, epoch=1, tombstones=500):
+            gc = {"epoch": epoch, "tombstones": tombstones, **({"held_up_by": f"{3:016x}"} if held_up_s else {})}
+            given = [replica_of(1, "a", tombstone_gc=gc), replica_of(3, "c")]
+            given[0]["status"].update(session_interval_ms=interval_ms, tombstones_held_up_since_ms=NOW - 1000 * held_up_s)
+            return self.shown(given, "#tombstones")[0].split("\n")[0].split("\t")[-1]
+
+        self.assertEqual(why(), "they wait for the next sessions")
+        self.assertEqual(why(61), "held up by c for 61 s")
+        self.assertEqual(why(99, interval_ms=10_000), "they wait for the next sessions")
+        self.assertEqual(why(3599, interval_ms=0), "they wait for the next sessions")
+        self.assertEqual(why(7200, interval_ms=0), "held up by c for 2 h")
+        self.assertEqual(why(0), "collected once they are 1 in 50 elements")
+        self.assertEqual(why(0, tombstones=0), "none are kept")
+        self.assertEqual(why(0, epoch=0), "no member list: kept permanently")
+
+    def test_a_healthy_cluster_accuses_nobody_of_keeping_tombstones(self):
+        cluster = Cluster(STORE, 3, page=True, interval_ms=300)
+        self.addCleanup(cluster.close)
+        ids = [cluster.status(i)["stats"]["replica_id"] for i in range(3)]
+        cluster.redis(0, "REPLICATION", "MEMBERS", "1", *ids)
+        self.browser.go(f"http://{cluster.replicas[2].page}/")
+        wait_for("the list", lambda: all(cluster.status(i)["stats"]["tombstone_gc"]["epoch"] for i in range(3)))
+        said = set()
+
+        def waits_for_sessions():
+            pairs = "".join(f"SET key:{i} v\r\nDEL key:{i}\r\n" for i in range(50))
+            cluster.redis(0, "--pipe", stdin=pairs.encode())
+            said.update(line.split("\t")[-1] for line in self.browser.text("#tombstones").split("\n"))
+            return {"they wait for the next sessions", "none are kept"} <= said
+
+        wait_for("tombstones that wait for sessions, and none", waits_for_sessions)
+        self.assertEqual([why for why in said if "held up" in why or why in ("a", "b", "c")], [])
+        self.browser.go("about:blank")
+        self.browser.messages()
+
     def test_the_story(self):
         browser = self.browser
         self.load(0, 0, 60000)
@@ -135,11 +335,11 @@ class BrowserTest(unittest.TestCase):
 
         # Apart: writes at a that c does not have.
         self.load(0, 60000, 75000)
-        browser.wait_for_text("#verdict", "c and a differ; their sessions heal it")
+        browser.wait_for_text("#verdict", "a differs from c and b; their sessions heal it")
         self.cluster.redis(2, "REPLICATION", "PAUSE")
-        browser.wait_for_text("#verdict", "c and a differ;.* c: paused")
+        browser.wait_for_text("#verdict", "a differs from c and b;.* c: paused")
         self.cluster.redis(2, "REPLICATION", "RESUME")
-        browser.wait_for_text("#verdict", "c and a differ; their sessions heal it")
+        browser.wait_for_text("#verdict", "a differs from c and b; their sessions heal it")
         # 15 000 keys in 65 536 leaves; the page may have looked while they were written.
         told = wait_for("all leaves that differ", lambda: self.told(range(13000, 13900)))
         self.assertEqual(browser.run(SQUARES, "--differs"), told)
@@ -154,6 +354,17 @@ class BrowserTest(unittest.TestCase):
         browser.wait_for_text("#traffic-text", "kB of|MB of")
         self.assertGreater(browser.run("return document.querySelectorAll('#traffic rect').length"), 2)
         self.assertIn("no member list", browser.text("#tombstones"))
+        kinds = [part.split(" of ")[1] for part in browser.text("#traffic-text").split(": ")[1].rstrip(".").split(", ")]
+        legend = browser.run("return [...document.querySelectorAll('#traffic ~ .legend li')].map((li) => li.innerText)")
+        self.assertEqual(set(kinds) - set(legend), set())
+
+        # A replica that is not in the picture differs.
+        self.cluster.redis(1, "SET", "key of b", "value")
+        browser.wait_for_text("#verdict", "b differs from c and a; their sessions heal it")
+        self.assertEqual(browser.text("#leaves-text"), "No leaf of c and a differs.")
+        self.cluster.sync()
+        self.cluster.sync()
+        browser.wait_for_text("#verdict", "All 3 replicas are fine")
 
         # Another pair may be chosen; never a replica and itself.
         browser.run("const s = document.getElementById('left'); s.selectedIndex = 1;"

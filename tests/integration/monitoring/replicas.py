@@ -70,15 +70,18 @@ class Process:
 class Cluster:
     """Replicas a, b, ... in a directory of their own; with `page`, each has a
     status page that shows the others. Without an interval there are no streams.
-    `options` are further ones of each."""
+    `options` are further ones of each. The page calls each `shown_as`, if that is
+    given, as the Debian service calls all of its databases "db"."""
 
-    def __init__(self, store, count, page=False, interval_ms=0, options=()):
+    def __init__(self, store, count, page=False, interval_ms=0, options=(), shown_as=""):
         self.directory = tempfile.mkdtemp(prefix="rocksync_replicas_")
         self.certificates = os.path.join(self.directory, "trial")
         self.replicas = []
         for number in range(count):
             name = chr(ord("a") + number)
-            command = [store, "--dir", os.path.join(self.directory, name), "--certificates", self.certificates,
+            os.mkdir(os.path.join(self.directory, "of_" + name))
+            database = os.path.join(self.directory, "of_" + name, shown_as or name)
+            command = [store, "--dir", database, "--certificates", self.certificates,
                        "--redis-port", "0", "--listen", "127.0.0.1:0", "--sync-interval-ms", str(interval_ms), *options]
             for earlier in self.replicas:
                 command += ["--peer", earlier.address]
