@@ -37,7 +37,7 @@ endfunction()
 # is tested is in libraries. With ROCKSYNC_PLAIN_PROGRAMS that holds for the
 # programs, too.
 function(rocksync_optimize target kind)
-  if(kind STREQUAL test OR (ROCKSYNC_PLAIN_PROGRAMS AND NOT kind STREQUAL library))
+  if(kind STREQUAL test OR (ROCKSYNC_PLAIN_PROGRAMS AND kind STREQUAL program))
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
   endif()
 endfunction()
@@ -54,6 +54,7 @@ set(ROCKSYNC_PRECOMPILED_library
   <string> <string_view> <thread> <utility> <vector>
   <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h>
   <rocksdb/db.h>)
+set(ROCKSYNC_PRECOMPILED_instrumented ${ROCKSYNC_PRECOMPILED_library})
 set(ROCKSYNC_PRECOMPILED_program ${ROCKSYNC_PRECOMPILED_library}
   <filesystem> <random> <nlohmann/json.hpp>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
@@ -68,7 +69,7 @@ function(rocksync_precompile target kind)
   set(shared rocksync_precompiled_${kind})
   if(NOT TARGET ${shared})
     # A program's code is position-independent in another way than a library's.
-    if(kind STREQUAL library)
+    if(kind MATCHES "library|instrumented")
       add_library(${shared} OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
     else()
       add_executable(${shared} EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
@@ -78,6 +79,9 @@ function(rocksync_precompile target kind)
                           $<$<STREQUAL:${kind},test>:GTest::gmock>)
     rocksync_target_defaults(${shared})
     rocksync_optimize(${shared} ${kind})
+    if(kind STREQUAL instrumented)
+      target_compile_options(${shared} PRIVATE -fsanitize=fuzzer-no-link)
+    endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${shared})
 endfunction()
@@ -241,6 +245,15 @@ function(rocksync_test name)
   endforeach()
 endfunction()
 
+# rocksync_instrument(TARGET): libFuzzer sees what it reaches there.
+function(rocksync_instrument target)
+  target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  get_target_property(shared ${target} PRECOMPILE_HEADERS_REUSE_FROM)
+  if(shared STREQUAL "rocksync_precompiled_library")
+    rocksync_precompile(${target} instrumented)
+  endif()
+endfunction()
+
 # rocksync_fuzz(NAME SOURCES ... LINKS ...): a fuzz target, sources with a plain
 # LLVMFuzzerTestOneInput. The program fuzz_NAME is libFuzzer's in a build with
 # ROCKSYNC_FUZZ (./dev fuzz), which sees what it reaches in its own sources and in
@@ -250,14 +263,15 @@ function(rocksync_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   if(ROCKSYNC_FUZZ)
     rocksync_program(fuzz_${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS})
-    foreach(target fuzz_${name} ${ARG_LINKS})
+    rocksync_instrument(fuzz_${name})
+    # What was precompiled for others was not compiled like this.
+    set_target_properties(fuzz_${name} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+    foreach(target ${ARG_LINKS})
       get_target_property(aliased ${target} ALIASED_TARGET)
       if(aliased)
         set(target ${aliased})
       endif()
-      target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
-      # What was precompiled for others was not compiled like this.
-      set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+      rocksync_instrument(${target})
     endforeach()
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     set(only_corpus -runs=0)
