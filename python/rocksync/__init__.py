@@ -162,17 +162,19 @@ def _copying(source, transport, progress):
 
     callback = CLONE(tell)
     with transport as opened:
-        given = library.rocksync_clone_options_create(opened, _text(source, "source"))
+        given = _Held()  # which holds the transport
+        destroy = given.freeing(library.rocksync_clone_options_destroy)
         try:
-            library.rocksync_clone_options_set_progress(given, None, callback)
+            given.take(library.rocksync_clone_options_create, opened, _text(source, "source"))
+            library.rocksync_clone_options_set_progress(given[0], None, callback)
             with interrupts(lost):
-                yield given
+                yield given[0]
         except Error:
             if failed:
                 raise failed[0]
             raise
         finally:
-            library.rocksync_clone_options_destroy(given)
+            destroy()
 
 
 # A change that came from a peer: of `value` None the key is deleted; `time_ms`
@@ -268,12 +270,14 @@ def _transport(replica_id, certificates, ca, certificate, private_key):
         ca, certificate, private_key = (take_text(path.value) for path in paths)
     elif None in (ca, certificate, private_key):
         raise Error("give certificates, or ca, certificate and private_key")
-    transport = call("rocksync_tls_transport_create", _text(ca, "ca"), _text(certificate, "certificate"),
-                     _text(private_key, "private_key"))
+    transport = _Held()
+    destroy = transport.freeing(library.rocksync_transport_destroy)
     try:
-        yield transport
+        transport.take_from("rocksync_tls_transport_create", _text(ca, "ca"), _text(certificate, "certificate"),
+                            _text(private_key, "private_key"))
+        yield transport[0]
     finally:
-        library.rocksync_transport_destroy(transport)
+        destroy()
 
 
 class _Held(list):
@@ -359,16 +363,18 @@ class Database(_Closable, collections.abc.MutableMapping):
             if not os.fspath(path):
                 raise ValueError("path is empty")
             absolute = os.path.abspath(_text(path, "path"))
-            opened = _Held()
+            opened, way = _Held(), _Held()
             try:
                 opened.take_from("rocksync_open", options, replication, absolute)
-                self._way = call("rocksync_rocksdb", opened[0])
+                way.take_from("rocksync_rocksdb", opened[0])
+                self._way = way[0]
                 self._read = library.rocksdb_readoptions_create()
                 self._write = library.rocksdb_writeoptions_create()
                 self._db = opened[0]
                 _open_databases.add(self)
             except BaseException:
                 if opened and self._db is None:
+                    way.give_back(library.rocksdb_close)  # nothing of it may be held
                     library.rocksync_close(opened[0], None)
                 raise
 
@@ -761,9 +767,10 @@ class Replicator(_Closable):
         """Sessions with `peer` until the two are proven equal. An Error that
         begins with "Operation failed. Try again." or "Resource busy" passes by
         itself, but for a replicator that is paused; "Result incomplete" does
-        not, unless it names quarantined pairs alone. What `progress` raises
-        meanwhile is printed; but KeyboardInterrupt, SystemExit and their like,
-        in the main thread, are raised at the end."""
+        not, unless it names quarantined pairs alone. What `progress`, or
+        a signal's handler, raises meanwhile in the main thread is raised at the
+        end; what `progress` raises in another thread is printed. A peer that is
+        paused makes it wait for 30 s before "Resource busy"."""
         with self._calls.enter(), interrupts():
             call("rocksync_replicator_sync", self._replicator, _text(peer, "peer"))
 

@@ -222,12 +222,14 @@ def interrupts(lost=None):
     before = sys.unraisablehook
 
     def hook(unraisable):
-        # What another thread's callback raises meanwhile is none of ours.
-        ours = threading.get_ident() == threading.main_thread().ident
-        if not ours or isinstance(unraisable.exc_value, Exception) or not isinstance(unraisable.exc_value, BaseException):
-            before(unraisable)
+        # What another thread's callback raises meanwhile is none of ours, nor
+        # what a finalizer does, unless it is to end the program.
+        error = unraisable.exc_value
+        ours = threading.get_ident() == threading.main_thread().ident and isinstance(error, BaseException)
+        if ours and (not isinstance(error, Exception) or "ctypes callback" in (unraisable.err_msg or "")):
+            lost.append(error)
         else:
-            lost.append(unraisable.exc_value)
+            before(unraisable)
 
     sys.unraisablehook = hook
     try:

@@ -162,7 +162,8 @@ void StatsBoard::CountRefusal(const std::string& peer, uint64_t replica_id,
 }
 
 void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {
-  if (now.elements != 0) totals_.elements = now.elements;
+  // 0 until they are counted; only of a proof it may mean that there are none.
+  if (now.elements != 0 || now.proven_equal) totals_.elements = now.elements;
   totals_.pairs_sent += now.pairs_sent - before.pairs_sent;
   totals_.pairs_received += now.pairs_received - before.pairs_received;
   totals_.pairs_applied += now.pairs_applied - before.pairs_applied;

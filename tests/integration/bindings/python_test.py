@@ -66,7 +66,7 @@ def at_step(number, handler, call):
 
 def lost_interrupt():
     """As one that comes between C and the first line of a callback."""
-    sys.unraisablehook(types.SimpleNamespace(exc_value=KeyboardInterrupt()))
+    sys.unraisablehook(types.SimpleNamespace(exc_value=KeyboardInterrupt(), err_msg=None))
 
 
 class DatabaseTest(unittest.TestCase):
@@ -514,18 +514,65 @@ for i in range(1000):
         with self.open() as db:
             self.assertEqual((len(db), db[b"n"], db[b"m"]), (22, b"1", b"2"))
 
+    def set_alarm_raises(self, error):
+        def ring(*_):
+            raise error
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, ring))
+
+    def test_a_time_limit_ends_a_clone_of_a_silent_peer(self):
+        self.set_alarm_raises(TimeoutError)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            for _ in range(3):
+                asked = []
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
+                with self.assertRaises(TimeoutError):
+                    rocksync.clone(self.path("b"), source="127.0.0.1:%d" % silent.getsockname()[1], cluster="test",
+                                   secret=SECRET, certificates=self.path("trial"), progress=lambda *told: asked.append(told))
+                self.assertLess(len(asked), 50, "the peer's silence has ended it")
+
+    def test_a_time_limit_is_no_error_of_an_update(self):
+        self.set_alarm_raises(TimeoutError)
+        chance, late = random.Random(1), 0
+        with self.open() as db:
+            while late < 300:
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, 2e-4))
+                    while True:
+                        db.update_key(b"k", lambda _: b"1")
+                except TimeoutError:
+                    late += 1
+
+    def test_a_start_that_a_signal_ends_keeps_no_transport(self):
+        def held():
+            return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd"))
+
+        self.set_alarm_raises(TimeoutError)
+        chance, trial = random.Random(1), self.path("trial")
+        with self.open() as db:
+            db.replicate(certificates=trial, interval=0).close()
+            threads, files = held()
+            for _ in range(300):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-4, 1e-2))
+                    while True:
+                        db.replicate(certificates=trial, interval=0).close()
+                except TimeoutError:
+                    pass
+                for left in list(db._replicators):
+                    left.close()
+            self.assertLess(held()[0], threads + 4)
+            self.assertLess(held()[1], files + 8)
+
     def test_a_read_that_a_signal_ends_keeps_no_value(self):
         class Late(Exception):
             pass
-
-        def late(*_):
-            raise Late
 
         def resident():
             with open("/proc/self/statm", encoding="ascii") as figures:
                 return int(figures.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, late))
+        self.set_alarm_raises(Late)
         size, chance = 8 << 20, random.Random(1)
         with self.open() as db:
             db[b"large"] = bytes(size)

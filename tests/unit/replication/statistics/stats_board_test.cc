@@ -45,6 +45,19 @@ TEST(StatsBoard, CountsARunningSessionOnce) {
   EXPECT_TRUE(stats.peers[0].last.finished);
 }
 
+TEST(StatsBoard, AReplicaThatWasEmptiedHasNoElements) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  board.Begin("a:1", 0xa)->Finish(Report(10), rocksdb::Status::OK());
+  EXPECT_EQ(board.stats().elements, 1000u);
+  const auto line = board.Begin("a:1", 0xa);
+  SessionReport empty;
+  line->Update(empty);
+  EXPECT_EQ(board.stats().elements, 1000u);
+  empty.proven_equal = true;
+  line->Finish(empty, rocksdb::Status::OK());
+  EXPECT_EQ(board.stats().elements, 0u);
+}
+
 TEST(StatsBoard, WhatIsSaidInVainIsBytesAndNoSession) {
   StatsBoard board(7, {"a:1"}, nullptr);
   const auto line = board.Begin("a:1", 0xa);
