@@ -51,7 +51,7 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// Check ends the program with the first error, if there is one.
+// Check panics with the first error, if there is one.
 func Check(errs ...error) {
 	for _, err := range errs {
 		if err != nil {
@@ -261,7 +261,8 @@ type Replication struct {
 	NoStream bool          // writes travel by sessions only
 	NoClones bool          // who asks for a clone is refused
 	Zone     string        // between two zones each change travels once
-	// Of more peers so many have a session in each interval, in turns; 0: 8.
+	// With more peers, sessions with only so many of them in each interval, in
+	// turns; 0: 8.
 	MaxPeersPerInterval int
 	// With more peers streams to so many of them, which pass on what comes;
 	// 0: 8.

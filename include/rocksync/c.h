@@ -359,7 +359,8 @@ void rocksync_replicator_options_set_shared_listener(
 /* 0: sessions only by rocksync_replicator_sync, and no streams. */
 void rocksync_replicator_options_set_interval_ms(
     rocksync_replicator_options_t* options, uint64_t ms);
-/* Of more peers than this so many at each interval, in turns. 0: all. */
+/* With more peers than this, sessions with only so many of them in each
+   interval, in turns. 0: with all. */
 void rocksync_replicator_options_set_max_peers_per_interval(
     rocksync_replicator_options_t* options, size_t peers);
 /* 0: only by rocksync_replicator_scrub. */
@@ -423,7 +424,8 @@ void rocksync_replicator_destroy(rocksync_replicator_t* replicator);
 
 /* Sessions with `peer` until one proves the two equal: no error then. Blocks.
    "Operation failed. Try again." and "Resource busy" pass by themselves, but
-   for a replicator that is paused. "Result incomplete" names pairs that one
+   for a replicator that is paused; if the peer's is, the call waits for the I/O
+   timeout (30 s) before it says so. "Result incomplete" names pairs that one
    side refuses, cannot read or has quarantined; of these only quarantined ones
    pass by themselves. rocksync/replicator.h has all kinds. */
 void rocksync_replicator_sync(rocksync_replicator_t* replicator,

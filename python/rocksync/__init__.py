@@ -337,7 +337,9 @@ class _Closable:
 class Database(_Closable, collections.abc.MutableMapping):
     """A dict of bytes, in the order of keys. Iteration sees the pairs of the
     moment at which it began. len() reads all keys, and so does list(), which
-    asks for the length first; scan() reads them once."""
+    asks for the length first; scan() reads them once. Two of them are equal if
+    they are one object: compare dict(a) with dict(b), or call
+    Replicator.verify."""
 
     def __init__(self, path, cluster, secret, create, open_copy_as_new_replica, apply_hook):
         self._db = self._way = None
@@ -575,9 +577,10 @@ class Database(_Closable, collections.abc.MutableMapping):
         streams, unless `stream` is false. An interval of 0: only by sync, and
         no streams. Peers connect to `listen`. `certificates` names a directory for trials; else the three
         PEM files. Who asks for a clone is refused if `allow_clones` is false.
-        Of more peers than `max_peers_per_interval` so many have a session in
-        each interval, in turns; with more than `max_stream_peers` streams go to
-        so many of them, which pass on what comes; 0: all. At most
+        With more peers than `max_peers_per_interval`, sessions with only so
+        many of them in each interval, in turns; with more than
+        `max_stream_peers`, streams to so many of them, which pass on what
+        comes; 0: all. At most
         `max_accepted` connections that others open to here are kept.
         `progress` is called with a dict that tells of a session, on
         a thread of the library's, while it runs and when it ends."""

@@ -9,6 +9,7 @@
 #include "replication/store/directory/directory_switch.h"
 #include "replication/store/directory/make_directory.h"
 #include "replication/store/format/current_manifest.h"
+#include "replication/store/format/intended_id.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/write/free_space.h"
 #include "rocksync/replica_id.h"
@@ -45,6 +46,13 @@ std::string WhereCopiesAre(ClonePurpose purpose, const std::string& path) {
              : "move " + path + " away: a resync makes its copy there";
 }
 
+// What `rocksync id --make` leaves, which a clone has no use for.
+bool HoldsAnIdAlone(const std::vector<std::string>& names) {
+  return std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return name == kIntendedIdFileName || MeansNothing(name);
+  });
+}
+
 // Of a path that is there.
 Status CheckEmpty(Env* env, const std::string& path, ClonePurpose purpose) {
   std::vector<std::string> names;
@@ -58,6 +66,11 @@ Status CheckEmpty(Env* env, const std::string& path, ClonePurpose purpose) {
   }
   for (const std::string& name : names) {
     if (MeansNothing(name)) continue;
+    if (HoldsAnIdAlone(names)) {
+      return Status::InvalidArgument(
+          "rocksync: " + path + " is not empty, it holds " + name,
+          "remove that file: a clone has the id that its certificate names");
+    }
     return Status::InvalidArgument(
         "rocksync: " + path + " is not empty, it holds " + name,
         WhereCopiesAre(purpose, path));

@@ -263,7 +263,7 @@ pub struct Replication {
     pub stream: bool,
     /// Who asks for a clone is served, and not refused.
     pub allow_clones: bool,
-    /// Of more peers so many have a session in each interval, in turns; 0: all.
+    /// With more peers, sessions with only so many of them in each interval, in turns; 0: with all.
     pub max_peers_per_interval: usize,
     /// With more peers streams to so many of them, which pass on what comes; 0: to all.
     pub max_stream_peers: usize,

@@ -6,6 +6,7 @@ const LEAVES = 65536;
 const KINDS = ["values", "keys", "offers", "filters", "streams", "other"];
 const HEALED_MS = 4000;  // how long a healed leaf is shown as such
 const LAGS_MS = 60000;  // of a stream, as in monitoring/alerts.yml
+const OLD_MS = 3000;  // what is shown is said to be old from then on
 const EXPIRES_MS = 14 * 86400000;  // of a certificate, as there
 // How long a member holds up the collection of tombstones before it is said to:
 // this, or more where sessions are rare. Where there are sessions on demand only
@@ -158,7 +159,7 @@ function progress(session, silent_ms) {
   const silent = silent_ms ? `, silent for ${duration(silent_ms)}` : "";
   const part = (done, found) => `${count(done)} of ${count(Math.max(done, found))}`;
   return `${part(session.pairs_sent, session.pairs_to_send)} sent, ` +
-         `${part(session.pairs_received, session.pairs_to_receive)} received, ${bytes(session.bytes_total)}${silent}`;
+         `${part(session.pairs_received, session.pairs_to_receive)} received, of those found so far, ${bytes(session.bytes_total)}${silent}`;
 }
 
 // "good", "warn" or "bad", and a word for it.
@@ -184,7 +185,7 @@ function health(replica) {
   if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind"];
   const met = stats.peers.filter(wasMet);
   if (met.length && met.every((p) => !p.last_proven_equal_ms)) return ["warn", "not proven equal yet"];
-  if (replica.digest === null && replicas.length > 1) return ["warn", "its leaves cannot be compared"];
+  if ((replica.digest === null || replica.uncompared) && replicas.length > 1) return ["warn", "its leaves cannot be compared"];
   return ["good", "fine"];
 }
 
@@ -334,7 +335,7 @@ function fill(select, chosen) {
 
 // --- Leaves ------------------------------------------------------------------
 
-const picture = { left: null, right: null, pair: "", wasDifferent: new Uint8Array(LEAVES),
+const picture = { left: null, right: null, old: false, pair: "", wasDifferent: new Uint8Array(LEAVES),
                   healedAt: new Float64Array(LEAVES) };
 
 function colour(name) {
@@ -358,10 +359,10 @@ async function askLeaves(replica) {
     const buffer = await (await ask(`${replica.base}/leaves`)).arrayBuffer();
     if (buffer.byteLength !== 4 * LEAVES) throw new Error("not a picture of leaves");
     const leaves = new Uint32Array(buffer);
-    replica.digest = digestOf(leaves);
+    compared(replica, digestOf(leaves));
     return leaves;
   } catch (error) {
-    replica.digest = null;
+    notCompared(replica);
     throw error;
   }
 }
@@ -369,10 +370,23 @@ async function askLeaves(replica) {
 async function askDigest(replica) {
   try {
     const digest = replica.status && await (await ask(`${replica.base}/leaves/digest`)).json();
-    replica.digest = Number.isInteger(digest) ? digest : null;
+    if (!Number.isInteger(digest)) throw new Error("not a digest of leaves");
+    compared(replica, digest);
   } catch {
-    replica.digest = null;
+    notCompared(replica);
   }
+}
+
+function compared(replica, digest) {
+  replica.digest = digest;
+  replica.uncompared = false;
+}
+
+// A busy replica may miss one round: the last digest that it told still counts, or
+// what differs would seem to be equal meanwhile.
+function notCompared(replica) {
+  if (!replica.status || replica.digest === undefined) replica.digest = null;
+  replica.uncompared = true;
 }
 
 // Of those that are not in the picture: the head of the page is about all.
@@ -394,17 +408,29 @@ async function refreshPicture() {
     picture.pair = pair.join();
     picture.wasDifferent.fill(0);
     picture.healedAt.fill(-HEALED_MS);
+    clearPicture();
   }
   try {
     const got = await Promise.all(pair.map((i) => askLeaves(replicas[i])));
     if (picture.pair !== pair.join()) return;
     [picture.left, picture.right] = got;
+    showAge(false);
     drawLeaves();
   } catch (error) {
-    picture.left = picture.right = null;
-    at("leaves").getContext("2d").clearRect(0, 0, 256, 256);
-    tell(`The leaves cannot be compared now: ${error.message}`);
+    showAge(true);
+    const last = picture.left ? "; the picture is the last one before" : "";
+    tell(`The leaves cannot be compared now: ${error.message}${last}`);
   }
+}
+
+function showAge(old) {
+  picture.old = old;
+  at("leaves").classList.toggle("old", old);
+}
+
+function clearPicture() {
+  picture.left = picture.right = null;
+  at("leaves").getContext("2d").clearRect(0, 0, 256, 256);
 }
 
 function drawLeaves() {
@@ -434,6 +460,7 @@ function drawLeaves() {
     image.data.set([rgb[0], rgb[1], rgb[2], 255], 4 * i);
   }
   context.putImageData(image, 0, 0);
+  if (picture.old) return;
   const names = list(chosenPair().map((i) => shown(replicas[i])));
   tell(differing === 0 ? `No leaf of ${names} differs.`
                        : `${count(differing)} of ${count(LEAVES)} leaves of ${names} differ.`);
@@ -502,11 +529,28 @@ async function draw() {
   fill(at("left"), 0);
   fill(at("right"), 1);
   fill(at("traffic-of"), 0);
+  // Who is not reached is told before anybody waits for leaves.
+  if (replicas.every((r) => r.digest !== undefined)) drawFigures();
   await Promise.all([refreshPicture(), refreshDigests()]);
+  drawFigures();
+  document.documentElement.dataset.refreshed = String(Date.now());
+}
+
+let drawnAt = performance.now();
+
+function drawFigures() {
   drawReplicas();
   drawVerdict();
   drawTraffic();
-  document.documentElement.dataset.refreshed = String(Date.now());
+  drawnAt = performance.now();
+}
+
+// A page that waits for its own store must not go on to say that all is fine.
+function tellAge() {
+  const age = performance.now() - drawnAt;
+  if (document.hidden || age < OLD_MS) return;
+  at("verdict").className = "verdict warn";
+  at("verdict").textContent = `No answer of this page's store for ${duration(age)}`;
 }
 
 // A replica is not compared with itself: the other side takes what this one had.
@@ -519,4 +563,5 @@ at("left").addEventListener("change", () => choosePair("left", "right"));
 at("right").addEventListener("change", () => choosePair("right", "left"));
 at("traffic-of").addEventListener("change", drawTraffic);
 setInterval(drawLeaves, 250);
+setInterval(tellAge, 500);
 refresh();

@@ -180,7 +180,7 @@ class BrowserTest(unittest.TestCase):
     def test_the_last_proof_stays_while_a_session_runs(self):
         card = self.card(peer_of(3, in_session=True, silent_ms=9000), bytes_total=70)
         self.assertRegex(card, r"equal to c\s+12 s ago")
-        self.assertRegex(card, r"in session with c\s+0 of 0 sent, 0 of 0 received, 70 B, silent for 9 s")
+        self.assertRegex(card, r"in session with c\s+0 of 0 sent, 0 of 0 received, of those found so far, 70 B, silent for 9 s")
 
     def test_a_peer_that_freezes_is_silent_and_its_last_proof_stays(self):
         cluster = Cluster(STORE, 2, page=True, interval_ms=300)
@@ -227,6 +227,29 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(head(a=1, b=2, c=1, d=2), "a and c differ from b and d" + heals)
         self.assertEqual(head(a=1, b=2, c=3, d=3), "a, b and c = d differ" + heals)
         self.assertEqual(head(a=1, b=1, c=None), "c: its leaves cannot be compared")
+        missed = [replica_of(1, "a"), replica_of(2, "b", digest=2, uncompared=True)]
+        self.assertEqual(self.shown(missed, "#verdict")[0], "a and b differ; b: its leaves cannot be compared")
+
+    def test_a_page_whose_own_store_freezes_says_so_and_keeps_the_last_picture(self):
+        cluster = Cluster(STORE, 2, page=True, interval_ms=300)
+        self.addCleanup(cluster.close)
+        peer, own = cluster.replicas
+        self.browser.go(f"http://{own.page}/")
+        self.browser.wait_for_text("#leaves-text", "No leaf of b and a differs")
+        peer.process.send_signal(signal.SIGSTOP)
+        try:
+            self.browser.wait_for_text("#leaves-text", "cannot be compared now: .*; the picture is the last one before")
+        finally:
+            peer.process.send_signal(signal.SIGCONT)
+        self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        own.process.send_signal(signal.SIGSTOP)
+        try:
+            self.browser.wait_for_text("#verdict", "No answer of this page's store for [3-9]")
+        finally:
+            own.process.send_signal(signal.SIGCONT)
+        self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        self.browser.go("about:blank")
+        self.browser.messages()
 
     def test_replicas_of_one_name_are_told_apart(self):
         cluster = Cluster(STORE, 2, page=True, shown_as="db")

@@ -72,6 +72,24 @@ TEST_F(CloneDirectoryTest, NothingOpensItBeforeItsEnd) {
   EXPECT_TRUE(directory_->finished());
 }
 
+// Who has made an id there, as for an empty replica, is told what to do.
+TEST_F(CloneDirectoryTest, AnIdThatWasMadeThereHasToBeRemoved) {
+  fs::create_directory(Dir());
+  Write("ROCKSYNC.id", "x");
+  const Status made = Prepare();
+  EXPECT_TRUE(made.IsInvalidArgument());
+  EXPECT_NE(made.ToString().find("it holds ROCKSYNC.id: remove that file"),
+            std::string::npos)
+      << made.ToString();
+  Write("000007.sst", "x");
+  const Status others = Prepare();
+  EXPECT_TRUE(others.IsInvalidArgument());
+  EXPECT_EQ(others.ToString().find("remove that file"), std::string::npos);
+  fs::remove(Dir() + "/000007.sst");
+  fs::remove(Dir() + "/ROCKSYNC.id");
+  EXPECT_TRUE(Prepare().ok());
+}
+
 TEST_F(CloneDirectoryTest, RocksDBRefusesAPart) {
   ASSERT_TRUE(Prepare().ok());
   ASSERT_TRUE(directory_->Begin(kList, 0).ok());
