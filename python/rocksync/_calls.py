@@ -9,8 +9,8 @@ done so here.
 
 Between two steps of any thread, the main one by a signal's handler and each by
 the collector of garbage, other code may run that uses the same object. So a
-thread may take the lock again that it holds, and what it does under the lock is
-a step after which everything holds, or is undone if something has changed."""
+thread may take the lock again that it holds. Such code may begin and end calls
+of its own; it may not close the object while a call or a close begins."""
 
 import contextlib
 import ctypes

@@ -2,6 +2,7 @@
 them differ, and how that heals. usage: page_browser_test.py STORE [PICTURES]
 With PICTURES, a folder, screenshots are put there."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -86,6 +87,15 @@ def replica_of(number, name, peers=(), tombstone_gc=None, digest=1, **fields):
              "stream": {"pairs_sent": 0, "pairs_applied": 0, "bytes_sent": 0, "bytes_received": 0}}
     return {"name": name, "id": stats["replica_id"], "base": "", "digest": digest,
             "status": {"wall_clock_ms": NOW, "session_interval_ms": 1000, "stats": stats}, **fields}
+
+
+@contextlib.contextmanager
+def frozen(replica):
+    replica.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        replica.process.send_signal(signal.SIGCONT)
 
 
 class BrowserTest(unittest.TestCase):
@@ -187,13 +197,10 @@ class BrowserTest(unittest.TestCase):
         self.addCleanup(cluster.close)
         self.browser.go(f"http://{cluster.replicas[1].page}/")
         self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
-        cluster.replicas[0].process.send_signal(signal.SIGSTOP)
-        try:
+        with frozen(cluster.replicas[0]):
             self.browser.wait_for_text("#replicas", "silent for [0-9]+ s")
             self.keep("status-page-silent.png")
             text = self.browser.text("#replicas")
-        finally:
-            cluster.replicas[0].process.send_signal(signal.SIGCONT)
         self.assertRegex(text, r"equal to a\s+[0-9]+ s ago")
         self.assertNotIn("stream to", text)
         self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
@@ -236,17 +243,11 @@ class BrowserTest(unittest.TestCase):
         peer, own = cluster.replicas
         self.browser.go(f"http://{own.page}/")
         self.browser.wait_for_text("#leaves-text", "No leaf of b and a differs")
-        peer.process.send_signal(signal.SIGSTOP)
-        try:
+        with frozen(peer):
             self.browser.wait_for_text("#leaves-text", "cannot be compared now: .*; the picture is the last one before")
-        finally:
-            peer.process.send_signal(signal.SIGCONT)
         self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
-        own.process.send_signal(signal.SIGSTOP)
-        try:
+        with frozen(own):
             self.browser.wait_for_text("#verdict", "No answer of this page's store for [3-9]")
-        finally:
-            own.process.send_signal(signal.SIGCONT)
         self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
         self.browser.go("about:blank")
         self.browser.messages()
