@@ -121,8 +121,8 @@ bool RunOnce(DiskReplicas* replicas, const Cell& cell, uint64_t seed, bool plan,
       100.0 * static_cast<double>(std::max(a.read(), b.read())) /
       static_cast<double>(replicas->pairs());
   if (plan) {
-    std::fprintf(stderr, "%s\n  %s\n", cost.report[0].plan.c_str(),
-                 cost.report[1].plan.c_str());
+    std::fprintf(stderr, "%s\n  %s\n  %s\n", cost.report[0].plan.c_str(),
+                 cost.report[1].plan.c_str(), cost.turns.c_str());
   }
   if (!cost.proven) std::fprintf(stderr, "not proven equal\n");
   return cost.proven;

@@ -93,6 +93,7 @@ class Run {
       bool finding = false;
       std::string message;
       while (Next(side, &message)) {
+        Note(side, /*begins=*/!flight, message);
         flight = true;
         finding |= Count(side, message);
         if (!Receive(side ^ 1, message)) return cost_;
@@ -102,6 +103,7 @@ class Run {
       cost_.finding_round_trips += finding ? 0.5 : 0;
       if (between_turns) between_turns();
     }
+    EndNote();
     for (int side = 0; side < 2; ++side) {
       cost_.report[side] = sessions_[side]->report();
       if (!sessions_[side]->status().ok()) Complain(side);
@@ -125,6 +127,29 @@ class Run {
     cost_.cpu_ms[side] += ThreadCpuMs() - start;
     if (!status.ok()) Complain(side);
     return status.ok();
+  }
+
+  // Neighbours of one type are one entry.
+  void Note(int side, bool begins, std::string_view message) {
+    const auto type = static_cast<MessageType>(message[0] & kTypeMask);
+    if (!begins && type == noted_) {
+      noted_bytes_ += message.size();
+    } else {
+      EndNote();
+      noted_ = type;
+      noted_bytes_ = message.size();
+      if (begins) {
+        cost_.turns += cost_.turns.empty() ? "" : "; ";
+        cost_.turns += side == 0 ? "a: " : "b: ";
+      } else {
+        cost_.turns += ", ";
+      }
+      cost_.turns += MessageName(type);
+    }
+  }
+  void EndNote() {
+    if (noted_bytes_ > 0) cost_.turns += " " + std::to_string(noted_bytes_);
+    noted_bytes_ = 0;
   }
 
   // Whether it is more than shipping.
@@ -151,6 +176,8 @@ class Run {
 
   std::unique_ptr<Session> sessions_[2];
   SessionCost cost_;
+  MessageType noted_ = MessageType::kHello;
+  size_t noted_bytes_ = 0;  // of the latest entry of cost_.turns
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "replication/session/session.h"
 #include "replication/session/storage_view.h"
@@ -24,6 +25,8 @@ struct SessionCost {
   double finding_round_trips = 0;
   double cpu_ms[2] = {};
   SessionReport report[2];
+  // Turn by turn, what each carries: "a: Hello 21; b: Locate 5, Payload 13".
+  std::string turns;
   bool proven = false;
 };
 
