@@ -10,6 +10,7 @@
 #include "replication/reconcile/exchange_key_parities.h"
 #include "replication/reconcile/exchange_messages.h"
 #include "replication/reconcile/leaf_symbols.h"
+#include "sketch/element/coding.h"
 #include "sketch/pinsketch/field.h"
 #include "sketch/planning/sketch_schedule.h"
 
@@ -29,7 +30,7 @@ constexpr double kFirstShareOfSingle = 0.9;
 // By so many standard deviations the probe is made for more leaves than are
 // expected, if it is known about how many.
 constexpr double kProbeDeviations = 2.5;
-constexpr double kMostOfProbe = 100;
+constexpr double kMostOfProbe = 250;
 // Standard error of the estimate (see difference_estimate.h).
 constexpr double kLeafEstimateError = 0.35;
 // After so many passes what is left of the groups counts as found,
@@ -46,6 +47,11 @@ constexpr int kHurriedParityBuckets = 64;
 // differ, if so many leaves do: half are odd by chance else.
 constexpr int kFewOdd = 8;
 constexpr double kManyLeaves = 24;
+// An estimate of more leaves than are searched for is doubted up to so many
+// times as many.
+constexpr double kSurelyMore = 2;
+// Of fewer leaves a fine estimate costs more than it saves.
+constexpr uint64_t kFewestToEstimateFinely = 1024;
 // How many keys are overwritten does not follow from so large a share of
 // leaves.
 constexpr double kMostToEstimate = 0.5;
@@ -102,6 +108,7 @@ LeafSearch::LeafSearch(Role role, const LeafSearchOptions& options,
       prefer_(options.prefer),
       symbol_key_(DeriveMapping(seed, kLeafSymbolPurpose, 0)),
       estimate_key_(DeriveMapping(seed, kLeafEstimatePurpose, 0)),
+      fine_key_(DeriveMapping(seed, kLeafEstimatePurpose, 1)),
       leaves_(leaves),
       closed_(closed),
       most_(options.most),
@@ -231,6 +238,15 @@ std::string LeafSearch::MyParities() const {
          Parities(elements, estimate_key_, parity_shape_).substr(first);
 }
 
+std::string LeafSearch::MyFineParities(const FineShape& shape) const {
+  std::vector<ElementHash> elements;
+  elements.reserve(leaves_.size());
+  for (uint32_t leaf = 0; leaf < shape_.leaves; ++leaf) {
+    if (!closed_[leaf]) elements.push_back(LeafElement(leaf, leaves_[leaf]));
+  }
+  return FineParities(elements, fine_key_, shape);
+}
+
 // --- Syndromes: one side sends, the other decodes ----------------------------
 
 void LeafSearch::Cut(int group_bits) {
@@ -282,20 +298,32 @@ bool LeafSearch::ReadingAllPays(const Estimate& estimate) const {
 
 void LeafSearch::SendSums(const Estimate& estimate) {
   const double differing = estimate.differing;
+  const double most = most_ * shape_.leaves;
+  const auto expected = static_cast<uint64_t>(std::llround(differing));
   part_ = Part::kSends;
   report_.estimated_differences = differing;
-  if (differing > most_ * shape_.leaves || ReadingAllPays(estimate)) {
+  // The fine parities go first, and what comes next follows from them.
+  const bool doubtful = differing > most;
+  const bool finely = expected >= kFewestToEstimateFinely;
+  const int group_bits = ChooseGroupBits(doubtful ? most / 2 : differing);
+  if (differing > kSurelyMore * most || ReadingAllPays(estimate) ||
+      (doubtful && (!finely || group_bits == 0))) {
     GiveUp(estimate);
     return;
   }
-  const int group_bits = ChooseGroupBits(differing);
   // A single group goes on where the sender's probe has stopped.
   const bool extends = group_bits == 0 && role_ == Role::kInitiator;
   const uint32_t known = extends ? pairs_ : 0;
   Cut(group_bits);
-  pairs_ = std::max(known + 1, FirstPairs(differing / shape_.groups(), prefer_,
-                                          group_bits == 0));
+  pairs_ = doubtful
+               ? 0
+               : std::max(known + 1, FirstPairs(differing / shape_.groups(),
+                                                prefer_, group_bits == 0));
   std::string body(1, static_cast<char>(group_bits));
+  if (group_bits > 0) {
+    PutVarint64(&body, finely ? expected : 0);
+    if (finely) body += MyFineParities(FineParitiesOfLeaves(expected));
+  }
   PackSums(MySyndromes(2 * known, 2 * (pairs_ - known)), shape_.bits(), &body);
   report_.plan = absl::StrCat(
       "leaves: estimate ", static_cast<uint64_t>(std::llround(differing)), ", ",
@@ -312,18 +340,39 @@ absl::Status LeafSearch::TakeSums(std::string_view body) {
   SymbolShape shape = shape_;
   absl::Status status = GetGroupBits(&body, &shape);
   if (!status.ok()) return status;
+  if (shape.group_bits > 0) {
+    FineShape fine;
+    std::string_view parities;
+    status = GetFineParities(&body, shape.leaves, &fine, &parities);
+    if (!status.ok()) return status;
+    if (!parities.empty()) {
+      const double elements =
+          EstimateFine(MyFineParities(fine), parities, fine);
+      if (std::isfinite(elements)) finely_ = elements / 2;
+    }
+  }
   // Of a single group the responder has the probe's syndromes already.
   const bool extends = shape.group_bits == 0 && role_ == Role::kResponder;
   const uint32_t known = extends ? pairs_ : 0;
   std::vector<uint32_t> theirs;
-  status = GetSyndromes(body, shape.bits(), shape.groups(), known, &theirs);
-  if (!status.ok()) return status;
+  if (shape.group_bits == 0 || !body.empty()) {
+    status = GetSyndromes(body, shape.bits(), shape.groups(), known, &theirs);
+    if (!status.ok()) return status;
+  }
   part_ = Part::kDecodes;
   if (!extends) Cut(shape.group_bits);
   pairs_ = known + static_cast<uint32_t>(theirs.size() / shape.groups() / 2);
   report_.plan = absl::StrCat("leaves: ", shape.groups(), " groups of ",
                               shape.bits(), " bits, ", pairs_);
-  Decode(theirs, 2 * known);
+  if (!theirs.empty()) {
+    Decode(theirs, 2 * known);
+  } else if (finely_ > 0 && finely_ <= most_ * shape_.leaves) {
+    more_.open.assign(open_.size(), true);
+    AskForMore({});
+  } else {
+    GiveUp({finely_, false});
+    return absl::OkStatus();
+  }
   Finish();
   return absl::OkStatus();
 }
@@ -365,10 +414,16 @@ void LeafSearch::Decode(std::span<const uint32_t> theirs, uint32_t first) {
     open_.clear();
     return;
   }
+  AskForMore(sizes);
+}
+
+// `decoded`: the sizes of groups that the last pass has decoded.
+void LeafSearch::AskForMore(std::span<const uint32_t> decoded) {
   const uint32_t left = passes_ < kPasses ? kPasses - passes_ : 1;
   const uint32_t wanted =
-      NextSums(pairs_, sizes, static_cast<uint32_t>(open_.size()), left,
-               prefer_ == Prefer::kRoundTrips, shape_.group_bits == 0);
+      NextSums(pairs_, decoded, static_cast<uint32_t>(open_.size()), left,
+               prefer_ == Prefer::kRoundTrips, shape_.group_bits == 0,
+               finely_ / shape_.groups());
   more_.pairs = std::min(wanted, kMaxSymbolPairs);
 }
 

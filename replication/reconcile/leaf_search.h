@@ -108,6 +108,7 @@ class LeafSearch final : public Exchange {
   };
   Estimate TakeParities(std::string_view theirs) const;
   std::string MyParities() const;
+  std::string MyFineParities(const FineShape& shape) const;
   // Syndromes first .. first + count - 1 of the open groups.
   std::vector<uint32_t> MySyndromes(uint32_t first, uint32_t count) const;
   void Send(LeafSearchKind kind, std::string_view body);
@@ -118,6 +119,7 @@ class LeafSearch final : public Exchange {
   void Cut(int group_bits);
   // Adds the sender's syndromes and mine, and decodes what can be decoded.
   void Decode(std::span<const uint32_t> theirs, uint32_t first);
+  void AskForMore(std::span<const uint32_t> decoded);
   bool TakeGroup(uint32_t group, std::span<const SymbolDifference> differences);
   // `value`: of both sides' symbols, added in the field.
   LeafDifference Explain(uint32_t leaf, uint32_t value) const;
@@ -131,6 +133,7 @@ class LeafSearch final : public Exchange {
   const Prefer prefer_;
   const MappingKey symbol_key_;
   const MappingKey estimate_key_;
+  const MappingKey fine_key_;
   const std::span<const Digest> leaves_;
   const std::vector<bool> closed_;
   const double most_;
@@ -142,6 +145,8 @@ class LeafSearch final : public Exchange {
   Part part_ = Part::kUnknown;
   SymbolShape shape_;
   uint32_t pairs_ = 0;  // of each open group, sent or received
+  double finely_ =
+      0;  // at the side that decodes: leaves by fine parities, or 0
   std::vector<OpenGroup> open_;
   uint32_t passes_ = 0;
   MoreSyndromes more_;    // asked for after the last pass

@@ -9,6 +9,13 @@
 #include "sketch/element/coding.h"
 
 namespace rocksync {
+namespace {
+
+constexpr uint64_t kLeavesAParity = 8;
+constexpr uint64_t kFewestParities = 256;
+constexpr uint64_t kMostParities = 2048;
+
+}  // namespace
 
 int SymbolShape::bits() const {
   return std::max(static_cast<int>(std::bit_width(places())), least_bits);
@@ -42,6 +49,28 @@ absl::Status GetGroupBits(std::string_view* body, SymbolShape* shape) {
     return BadSearch("more groups than leaves");
   }
   shape->group_bits = group_bits;
+  return absl::OkStatus();
+}
+
+// Half a percent of what telling these leaves takes. A leaf is two elements,
+// and every second bucket has one.
+FineShape FineParitiesOfLeaves(uint64_t expected) {
+  return ShapeFine(2 * expected, static_cast<uint32_t>(std::clamp(
+                                     expected / kLeavesAParity, kFewestParities,
+                                     kMostParities)));
+}
+
+absl::Status GetFineParities(std::string_view* body, uint32_t leaves,
+                             FineShape* shape, std::string_view* parities) {
+  uint64_t expected = 0;
+  if (!GetVarint64(body, leaves, &expected)) {
+    return BadSearch("not a number of leaves");
+  }
+  if (expected == 0) return absl::OkStatus();
+  *shape = FineParitiesOfLeaves(expected);
+  if (!GetBytes(body, shape->bytes(), parities)) {
+    return BadSearch("truncated parities");
+  }
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "replication/reconcile/leaf_symbols.h"
+#include "sketch/planning/difference_estimate.h"
 
 namespace rocksync {
 
@@ -49,12 +50,18 @@ absl::Status GetProbe(std::string_view body, int bits, size_t parity_bytes,
                       std::vector<uint32_t>* syndromes,
                       std::string_view* parities);
 
-// kSums: group_bits (1) | as many syndromes of each group, group after group,
-// of a single group those after the probe's.
+// kSums: group_bits (1) | of several groups: expected (varint), about how many
+// leaves differ, and FineParitiesOfLeaves(expected).bytes() of parities, or 0 |
+// as many syndromes of each group, group after group, of a single group those
+// after the probe's; of several there may be none.
 // kRest: of each group that was asked for, as many more.
 // The number of syndromes of a group follows from the length: even, at least 2,
 // and with `known` pairs before them at most kMaxSymbolPairs pairs.
 absl::Status GetGroupBits(std::string_view* body, SymbolShape* shape);
+FineShape FineParitiesOfLeaves(uint64_t expected);
+// `parities` are empty if there are none.
+absl::Status GetFineParities(std::string_view* body, uint32_t leaves,
+                             FineShape* shape, std::string_view* parities);
 absl::Status GetSyndromes(std::string_view body, int bits, size_t groups,
                           uint32_t known, std::vector<uint32_t>* syndromes);
 

@@ -79,10 +79,14 @@ double EstimateDifference(std::string_view mine, std::string_view theirs,
 }
 
 FineShape ShapeFine(uint64_t least) {
-  FineShape shape;
   // About 5 % of what telling these differences takes, less if there are many.
-  shape.buckets = static_cast<uint32_t>(
-      std::clamp<uint64_t>(least / 2, 256, 16384) / 8 * 8);
+  return ShapeFine(least, static_cast<uint32_t>(
+                              std::clamp<uint64_t>(least / 2, 256, 16384)));
+}
+
+FineShape ShapeFine(uint64_t least, uint32_t buckets) {
+  FineShape shape;
+  shape.buckets = buckets / 8 * 8;
   // Means of 0.6 a bucket are measured best.
   const double rate =
       std::min(1.0, 0.5 * shape.buckets / static_cast<double>(least));

@@ -51,6 +51,8 @@ struct FineShape {
   size_t bytes() const { return buckets / 8; }
 };
 FineShape ShapeFine(uint64_t least);
+// Of about so many buckets.
+FineShape ShapeFine(uint64_t least, uint32_t buckets);
 
 // The parities of `elements`: with v = Mix(hash, key), the lower 32 bits are
 // the sample, the upper ones are scaled to `buckets`; bucket b is bit b % 8 of

@@ -57,6 +57,9 @@ uint32_t FirstSums(double mean, double uncertainty, SumsMargin margin,
     case SumsMargin::kEven:
       sums = mean * (1 + 0.25 * uncertainty) + 0.5 * spread + 1;
       break;
+    case SumsMargin::kMost:
+      sums = mean * (1 + 0.25 * uncertainty) + 2 * spread + 1;
+      break;
     case SumsMargin::kAmple:
       sums = mean * (1 + 0.5 * uncertainty) + spread + 2;
       break;
@@ -69,8 +72,8 @@ uint32_t FirstSums(double mean, double uncertainty, SumsMargin margin,
 
 uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
                   uint32_t failed, uint32_t passes_left, bool hurry,
-                  bool single) {
-  if (decoded.empty()) {
+                  bool single, double mean) {
+  if (decoded.empty() && mean <= sums) {
     // Nothing to learn from: grow by a factor.
     const double step = std::ceil(sums * (hurry ? 0.5 : 0.3)) + 2;
     if (hurry || !single) return sums + static_cast<uint32_t>(step);
@@ -81,14 +84,14 @@ uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
         std::max(std::ceil(sums * 0.2) + 1, std::min(step, kSmallestStep));
     return sums + static_cast<uint32_t>(small_step);
   }
-  const double mean = EstimateMean(sums, decoded, failed);
+  if (!decoded.empty()) mean = EstimateMean(sums, decoded, failed);
   const double failing = PoissonAbove(mean, sums);
   // A few groups cost little whatever is sent for them.
   const double share =
       std::max(Quantile(passes_left, hurry), 1 - 0.12 * failed);
   uint32_t next = sums + 1;
-  while (next < 4 * sums + 16 &&
-         PoissonAbove(mean, next) > (1 - share) * failing) {
+  const double most = 4 * std::max<double>(sums, mean) + 16;
+  while (next < most && PoissonAbove(mean, next) > (1 - share) * failing) {
     ++next;
   }
   return next;

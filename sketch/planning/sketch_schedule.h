@@ -16,6 +16,7 @@ enum class SumsMargin : uint8_t {
   kAmple = 1,   // few: one more pass must do
   kFinal = 2,   // nothing
   kEven = 3,    // a third: two passes should do
+  kMost = 4,    // one in fifty: these are left
 };
 
 // The first pass for groups of `mean` differences, known up to a factor of
@@ -36,11 +37,12 @@ inline constexpr double kHurriedRetry = 4;
 // The total for the groups that failed with `sums` in a pass, when the
 // `decoded` ones of that pass had these sizes and `passes_left` >= 1 more
 // passes are aimed for. Groups are taken for Poisson distributed with one mean,
-// estimated from the sizes and the failures. `single`: there is one group, of
-// which nothing is known but that it failed.
+// estimated from the sizes and the failures; if none has decoded it is `mean`,
+// unless that is 0. `single`: there is one group, of which nothing is known but
+// that it failed.
 uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
                   uint32_t failed, uint32_t passes_left, bool hurry,
-                  bool single);
+                  bool single, double mean = 0);
 
 }  // namespace rocksync
 
