@@ -197,7 +197,8 @@ absl::Status ExchangeAnswerer::TakeSums(std::string_view bytes) {
                     hurry(), finish_->shape().groups == 1);
     next = std::min(next, kMaxSums);
     const bool leave =
-        passes_ >= aim && ExpectedLeft() > kSureRetry &&
+        passes_ >= aim &&
+        (options_.passes == 1 || ExpectedLeft() > kSureRetry) &&
         failed < finish_->shape().groups /
                      (hurry() ? kHurriedLeaveShare : kLeaveShare);
     if (leave || finish_->sums() == kMaxSums || passes_ == kMaxPasses) next = 0;

@@ -32,6 +32,8 @@ constexpr double kWorthDecoding = 0.85;
 constexpr double kHurriedFinishCost = 1.2;
 // What wide ids are wider where a retry would be a search for leaves.
 constexpr double kSlackInOneGo = 3;
+// What ids are shorter where what they hide is searched for anyway.
+constexpr int kSlackToSpare = 2;
 // What ids of a retry are wider.
 constexpr int kRetrySlack = 5;
 // A hint up to this sizes the probe, a larger one replaces it.
@@ -466,8 +468,9 @@ double ExchangePlanner::LeftThere() const {
 // would be so wide that it costs less, and there is a round trip left for it,
 // as there is without filters.
 int ExchangePlanner::Slack(double d) const {
-  return hurry() && !PlansRetry(d) ? WideSlack(d)
-                                   : ChooseSlack(options_.pair_bytes);
+  if (hurry() && !PlansRetry(d)) return WideSlack(d);
+  const int slack = ChooseSlack(options_.pair_bytes);
+  return hurry() || options_.passes > 1 ? slack : slack - kSlackToSpare;
 }
 
 int ExchangePlanner::WideSlack(double d) const {
@@ -493,6 +496,7 @@ void ExchangePlanner::StartFinish(double d, double uncertainty) {
   const bool at_once = filtered || options_.passes < kPasses;
   const SumsMargin margin = retry || (hurry() && at_once) ? SumsMargin::kFinal
                             : hurry()                     ? SumsMargin::kAmple
+                            : options_.passes == 1        ? SumsMargin::kMost
                             : options_.passes < kPasses   ? SumsMargin::kEven
                                                           : SumsMargin::kFrugal;
   const double mean = d / shape.groups;

@@ -118,6 +118,12 @@ absl::Status Batches::ReceiveDiffers(std::string_view body) {
   return rounds_->ReceiveDiffers(peer_count, std::nullopt);
 }
 
+absl::Status Batches::ReceiveDiffersAgain(std::string_view body) {
+  uint64_t count = 0;
+  const absl::Status status = DecodeCount(MessageType::kDiffers, body, &count);
+  return status.ok() ? rounds_->ReceiveDiffersAgain(count) : status;
+}
+
 void Batches::Open() {
   if (rounds_) return;
   rounds_ = std::make_unique<Rounds>(parts_->ForRounds(), leaves_,

@@ -66,6 +66,8 @@ class Batches {
   // elements in the batch.
   absl::Status Differ(uint64_t peer_count, Turn* turn);
   absl::Status ReceiveDiffers(std::string_view body);
+  // The peer begins one instead of a summary: Rounds.
+  absl::Status ReceiveDiffersAgain(std::string_view body);
   // Null unless the batch is known to differ.
   Rounds* rounds() const { return rounds_.get(); }
 

@@ -4,13 +4,6 @@
 #include <vector>
 
 namespace rocksync {
-namespace {
-
-// If more leaves probably differ still, they are searched for without asking
-// whether there are any.
-constexpr double kSurelyLeft = 1.5;
-
-}  // namespace
 
 Comparison::Comparison(Role role, const PartContext& context,
                        const Hello& hello, ExchangeSeries exchanges,
@@ -80,6 +73,8 @@ absl::Status Comparison::Receive(MessageType type, uint8_t flags,
     default:
       break;
   }
+  if (stage_ == Stage::kFindsRefused) return status;
+  if (stage_ == Stage::kFindsBegun) stage_ = Stage::kRound;
   if (rounds()) return rounds()->Receive(type, body);
   if (second_look_) return second_look_->Receive(type, body);
   status = parts_.exchanges.Receive(body);
@@ -89,7 +84,9 @@ absl::Status Comparison::Receive(MessageType type, uint8_t flags,
 
 absl::Status Comparison::ReceiveDiffers(std::string_view body, uint8_t flags) {
   absl::Status status;
-  if (stage_ == Stage::kFindsSaid) {
+  if (stage_ == Stage::kRound) {
+    status = batches_.ReceiveDiffersAgain(body);
+  } else if (stage_ == Stage::kFindsSaid) {
     status = whole_set_.ReceiveDiffers(body, flags);
   } else {
     if (stage_ == Stage::kHelloSaid) batches_.TakeAllLeaves();
@@ -121,10 +118,14 @@ absl::Status Comparison::ReceiveProposal(std::string_view body, uint8_t flags) {
   if ((flags & kFlagFinds) != 0) {
     parts_.locator.Stop();
     const absl::Status status = whole_set_.ReceiveProposal(body);
-    stage_ = whole_set_.rounds() ? Stage::kRound : Stage::kFindsReceived;
+    stage_ = whole_set_.rounds()            ? Stage::kRound
+             : whole_set_.exchange_begins() ? Stage::kFindsRefused
+                                            : Stage::kFindsReceived;
     return status;
   }
-  if (stage_ == Stage::kFindsSaid) whole_set_.Drop();
+  if (stage_ == Stage::kFindsSaid || stage_ == Stage::kFindsBegun) {
+    whole_set_.Drop();
+  }
   const absl::Status status =
       batches_.ReceiveProposal(body, /*narrower=*/stage_ == Stage::kBatchSaid);
   if (!status.ok()) return status;
@@ -154,14 +155,14 @@ absl::Status Comparison::EndTurn(MessageType last, bool idle) {
 absl::Status Comparison::Build(Turn* turn) {
   if (parts_.verify.enough) return End(EndReason::kEnough);
   if (second_look_) return BuildSecondLook(turn);
-  if (answering()) {
+  if (answering() || stage_ == Stage::kFindsRefused) {
     const absl::Status status = Answer(turn);
     if (!status.ok() || over()) return status;
   }
   const auto locating = [this] {
     return stage_ == Stage::kLocating || stage_ == Stage::kSearching;
   };
-  if (stage_ == Stage::kRound) {
+  if (stage_ == Stage::kRound || stage_ == Stage::kFindsBegun) {
     const absl::Status status = BuildRound(turn);
     if (!status.ok() || !locating()) return status;
   }
@@ -171,8 +172,8 @@ absl::Status Comparison::Build(Turn* turn) {
   }
   if (stage_ == Stage::kChoosing) {
     const absl::Status status = Choose(turn);
-    if (!status.ok() || stage_ != Stage::kRound) return status;
-    return BuildRound(turn);  // all was found already
+    if (!status.ok() || !whole_set_.rounds()) return status;
+    return BuildRound(turn);
   }
   return absl::OkStatus();
 }
@@ -213,8 +214,8 @@ absl::Status Comparison::AnswerTotal(Turn* turn) {
 }
 
 absl::Status Comparison::AnswerProposal(Turn* turn) {
-  if (stage_ == Stage::kFindsReceived) {
-    if (!whole_set_.TooLarge()) {
+  if (stage_ == Stage::kFindsReceived || stage_ == Stage::kFindsRefused) {
+    if (stage_ == Stage::kFindsReceived && !whole_set_.TooLarge()) {
       stage_ = Stage::kRound;
       return whole_set_.Differ(turn);
     }
@@ -303,10 +304,13 @@ absl::Status Comparison::Choose(Turn* turn) {
     bool proposed = false;
     const absl::Status status =
         whole_set_.Propose(differences, &proposed, turn);
+    if (!status.ok()) return status;
     if (proposed) {
-      stage_ = whole_set_.rounds() ? Stage::kRound : Stage::kFindsSaid;
+      stage_ = !rounds()                ? Stage::kFindsSaid
+               : rounds()->exchanging() ? Stage::kFindsBegun
+                                        : Stage::kRound;
+      return status;
     }
-    if (!status.ok() || proposed) return status;
   }
   if (!batches_.ProposeNext(turn)) return Summarise(turn);
   stage_ = Stage::kBatchSaid;
@@ -317,8 +321,12 @@ absl::Status Comparison::BuildRound(Turn* turn) {
   const absl::Status status = rounds()->Build(turn);
   if (!status.ok() || !rounds()->complete()) return status;
   rounds()->EndRound();
-  if (whole_set_.rounds() && whole_set_.leaves_left() > kSurelyLeft) {
+  if (whole_set_.rounds() && whole_set_.surely_left()) {
     return LocateAgain(turn);
+  }
+  if (rounds()->surely_left()) {
+    const absl::Status began = rounds()->DifferAgain(turn);
+    return began.ok() ? rounds()->Build(turn) : began;
   }
   return Summarise(turn);
 }

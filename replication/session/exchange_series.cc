@@ -1,5 +1,6 @@
 #include "replication/session/exchange_series.h"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -21,8 +22,8 @@ constexpr double kErrorOfEstimate = 0.3;
 // Passes over a sketch where leaves were searched for: what two passes leave is
 // left to the next exchange, which comes anyway.
 constexpr uint32_t kPassesAfterSearch = 2;
-// What is left in a leaf are three elements more often than one.
-constexpr double kMoreThanCountsTell = 2;
+// Of a few leaves that are left each has three elements more often than one.
+constexpr double kMoreThanCountsTell = 16;
 
 }  // namespace
 
@@ -41,7 +42,9 @@ void ExchangeSeries::ExpectFound(const Expectation& expected) {
 }
 
 void ExchangeSeries::ExpectFew(const Expectation& expected) {
-  next_.expected_differences = kMoreThanCountsTell * expected.differences;
+  next_.expected_differences =
+      expected.differences +
+      std::min(expected.differences, kMoreThanCountsTell);
   next_.retry = true;
 }
 
@@ -60,13 +63,14 @@ void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
   ExchangeOptions options = std::exchange(next_, options_);
   // Both sides know the answer then.
   if (own_count.value_or(mine.size()) == 0 || peer_count == 0) {
+    expected_left_ = 0;
     known_.emplace(
         Candidates{std::vector<uint32_t>(mine.size()), true, {}, {}});
     std::iota(known_->missing_there.begin(), known_->missing_there.end(), 0);
     return;
   }
   ++report_->exchanges;
-  if (searched_) options.passes = kPassesAfterSearch;
+  if (searched_) options.passes = std::min(options.passes, kPassesAfterSearch);
   if (!again) overwritten_share_ = 0;
   if (again) {
     options.expected_differences = expected_left_;

@@ -57,11 +57,17 @@ class ExchangeSeries {
   void Begin(Role role, std::span<const ElementHash> mine,
              std::span<const uint64_t> positions, uint64_t peer_count,
              bool again, std::optional<uint64_t> own_count = std::nullopt);
+  // The exchange that the peer has begun is not joined.
+  void Skip() { ++begun_; }
+  // Of the next exchange: another search follows it, whatever it leaves.
+  void ExpectSearch() { next_.passes = 1; }
   // Of the next exchange, which a search for leaves follows if it leaves
   // something.
   void ExpectFound(const Expectation& expected);
   // Of the next exchange: few, and none should be left.
   void ExpectFew(const Expectation& expected);
+  // About how many elements the exchange before has hidden.
+  double expected_left() const { return expected_left_; }
   // About in how many places elements are left by the exchange before, if it
   // was over keyed elements: two of one key are in one.
   double PlacesLeft() const {

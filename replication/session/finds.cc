@@ -18,9 +18,9 @@ bool Tells(uint64_t elements, int bits) {
   return 2 * elements <= uint64_t{SumMask(bits)};
 }
 
-// What counts differ by, mod 4.
-constexpr uint8_t kOneMoreHere = 1;
-constexpr uint8_t kOneMoreThere = 3;
+// Of the leaves in the head of finds.
+constexpr uint64_t kSomeUnknown = 1;
+constexpr uint64_t kSomeAsked = 2;
 
 absl::Status BadFinds(std::string_view what) {
   return Malformed(MessageType::kLeafBatch, what);
@@ -83,25 +83,30 @@ absl::StatusOr<Finds> MakeFinds(
 }
 
 void EncodeFinds(const FindsHead& head, int symbol_bits, std::string* out) {
-  if (head.unknown.empty() && head.asked.empty()) return;
+  const bool unknown = !head.unknown.empty();
+  const bool asked = !head.asked.empty();
+  if (!unknown && !asked) return;
   std::vector<uint64_t> leaves(head.unknown.begin(), head.unknown.end());
   for (const FindsHead::Question& one : head.asked) leaves.push_back(one.leaf);
   std::sort(leaves.begin(), leaves.end());
-  const bool some_unknown = !head.unknown.empty();
-  PutVarint64(out, 2 * leaves.size() + (some_unknown ? 1 : 0));
-  if (some_unknown) {
-    PutVarint64(out, head.elements);
+  PutVarint64(out, 4 * leaves.size() + (unknown ? kSomeUnknown : 0) +
+                       (asked ? kSomeAsked : 0));
+  if (unknown) PutVarint64(out, head.elements);
+  if (unknown && asked) {
     PutVarint64(out, head.expected);
     PutVarint64(out, head.overwritten);
+  } else if (unknown) {
+    PutVarint64(out, head.theirs);
   }
   BitWriter bits(out);
   PutPositions(leaves, kLeafCount, &bits);
   size_t next = 0;
   for (const uint64_t leaf : leaves) {
-    const bool asked =
+    if (!unknown || !asked) break;
+    const bool is_asked =
         next < head.asked.size() && head.asked[next].leaf == leaf;
-    if (asked) ++next;
-    bits.Put(asked ? 1 : 0, 1);
+    if (is_asked) ++next;
+    bits.Put(is_asked ? 1 : 0, 1);
   }
   for (const FindsHead::Question& one : head.asked) {
     bits.Put(one.sum, symbol_bits - 2);
@@ -112,16 +117,20 @@ absl::Status DecodeFinds(std::string_view body, int symbol_bits,
                          FindsHead* head) {
   *head = {};
   if (body.empty()) return absl::OkStatus();
-  uint64_t leaves_and_unknown = 0;
-  if (!GetVarint64(&body, 2 * uint64_t{kLeafCount} + 1, &leaves_and_unknown) ||
-      leaves_and_unknown < 2) {
+  uint64_t leaves_and_kinds = 0;
+  if (!GetVarint64(&body, 4 * uint64_t{kLeafCount} + 3, &leaves_and_kinds) ||
+      leaves_and_kinds <= 4) {
     return BadFinds("no leaves");
   }
-  const uint64_t count = leaves_and_unknown / 2;
-  const bool some_unknown = leaves_and_unknown % 2 != 0;
-  if (some_unknown && (!GetVarint64(&body, &head->elements) ||
-                       !GetVarint64(&body, &head->expected) ||
-                       !GetVarint64(&body, &head->overwritten))) {
+  const uint64_t count = leaves_and_kinds / 4;
+  const bool unknown = (leaves_and_kinds & kSomeUnknown) != 0;
+  const bool some_asked = (leaves_and_kinds & kSomeAsked) != 0;
+  if (!unknown && !some_asked) return BadFinds("leaves of no kind");
+  if ((unknown && !GetVarint64(&body, &head->elements)) ||
+      (unknown && !some_asked && !GetVarint64(&body, &head->theirs)) ||
+      (unknown && some_asked &&
+       (!GetVarint64(&body, &head->expected) ||
+        !GetVarint64(&body, &head->overwritten)))) {
     return BadFinds("no leaves");
   }
   BitReader bits(body);
@@ -130,16 +139,18 @@ absl::Status DecodeFinds(std::string_view body, int symbol_bits,
     return BadFinds("not as many leaves as it says");
   }
   for (const uint64_t leaf : leaves) {
-    uint64_t asked = 0;
-    if (!bits.Get(1, &asked)) return BadFinds("truncated leaves");
+    uint64_t asked = some_asked ? 1 : 0;
+    if (unknown && some_asked && !bits.Get(1, &asked)) {
+      return BadFinds("truncated leaves");
+    }
     if (asked != 0) {
       head->asked.push_back({static_cast<uint32_t>(leaf), 0});
     } else {
       head->unknown.push_back(static_cast<uint32_t>(leaf));
     }
   }
-  if (some_unknown == head->unknown.empty()) {
-    return BadFinds("the flag for unknown leaves contradicts the list");
+  if (unknown == head->unknown.empty() || some_asked == head->asked.empty()) {
+    return BadFinds("the kinds of leaves contradict the list");
   }
   for (FindsHead::Question& one : head->asked) {
     uint64_t sum = 0;
@@ -151,36 +162,36 @@ absl::Status DecodeFinds(std::string_view body, int symbol_bits,
 }
 
 void EncodeFailed(const FailedFinds& finds, std::string* out) {
+  std::vector<uint64_t> failed;
+  for (size_t i = 0; i < finds.failed.size(); ++i) {
+    if (finds.failed[i]) failed.push_back(i);
+  }
   PutVarint64(out, finds.sender);
   PutVarint64(out, finds.receiver);
+  PutVarint64(out, failed.size());
   BitWriter bits(out);
-  for (const bool one : finds.failed) bits.Put(one ? 1 : 0, 1);
+  PutPositions(failed, finds.failed.size(), &bits);
 }
 
 absl::Status DecodeFailed(std::string_view body, size_t asked,
                           FailedFinds* finds) {
   *finds = {};
+  uint64_t count = 0;
   if (!GetVarint64(&body, &finds->sender) ||
-      !GetVarint64(&body, &finds->receiver)) {
+      !GetVarint64(&body, &finds->receiver) ||
+      !GetVarint64(&body, asked, &count)) {
     return BadFailed("no counts");
   }
-  if (body.size() != (asked + 7) / 8) {
-    return BadFailed("not a bit for each leaf that was asked for");
-  }
+  if (count == 0) return BadFailed("none failed");
   BitReader bits(body);
-  bool any = false;
-  for (size_t i = 0; i < asked; ++i) {
-    uint64_t one = 0;
-    if (!bits.Get(1, &one)) {
-      return BadFailed("truncated bits");
-    }
-    finds->failed.push_back(one != 0);
-    any |= one != 0;
+  std::vector<uint64_t> failed;
+  if (!GetPositions(count, asked, &bits, &failed)) {
+    return BadFailed("not as many leaves as it says");
   }
-  if (!bits.AtEnd()) {
-    return BadFailed("spare bits are set");
-  }
-  return any ? absl::OkStatus() : BadFailed("none failed");
+  if (!bits.AtEnd()) return BadFailed("more than leaves");
+  finds->failed.assign(asked, false);
+  for (const uint64_t one : failed) finds->failed[one] = true;
+  return absl::OkStatus();
 }
 
 }  // namespace rocksync

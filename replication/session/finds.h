@@ -22,6 +22,10 @@
 
 namespace rocksync {
 
+// What the counts of a leaf differ by, mod 4, if that tells an element.
+inline constexpr uint8_t kOneMoreHere = 1;
+inline constexpr uint8_t kOneMoreThere = 3;
+
 // What the side that knows the leaves makes of them.
 struct Finds {
   std::vector<PlacedElement> mine;      // the peer lacks them
@@ -46,14 +50,19 @@ absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
     const SymbolKey& key, uint32_t sum);
 
 // The body of kLeafBatch with kFlagFinds: nothing, or
-//   twice the number of leaves, plus 1 if some are unknown
-//   | elements | expected | overwritten, if some are | bits, least significant
-//   first: the leaves gap coded, a bit for each, set if it is asked for, and
-//   the keyed sums of those; spare bits 0
+//   4 * the number of leaves, plus 1 if some are unknown, plus 2 if some are
+//   asked for
+//   | elements, if some are unknown | expected | overwritten, if there are
+//   both, or theirs, if all are unknown | bits, least significant first: the
+//   leaves gap coded; if there are both, a bit for each, set if it is asked
+//   for; the keyed sums of those; spare bits 0
 struct FindsHead {
   uint64_t elements = 0;     // the sender holds in the unknown leaves
   uint64_t expected = 0;     // of them and the receiver's differ, about
   uint64_t overwritten = 0;  // keys have two of these elements, about
+  // The receiver's elements there as the sender takes them, which may be off by
+  // a few. If all leaves are unknown the sender begins the exchange at once.
+  uint64_t theirs = 0;
   // Ascending.
   std::vector<uint32_t> unknown;
   struct Question {
@@ -70,8 +79,8 @@ absl::Status DecodeFinds(std::string_view body, int symbol_bits,
 // The body of kDiffers with kFlagFailed, the answer if some elements that were
 // asked for were not found, and an exchange over these and the unknown leaves
 // follows:
-//   sender's | receiver's | a bit for each leaf that was asked for, least
-//   significant first, set if it is one of these; spare bits 0
+//   sender's | receiver's | how many | bits, least significant first: which of
+//   the leaves that were asked for, gap coded; spare bits 0
 struct FailedFinds {
   // Elements in the leaves of the exchange; the receiver's as the sender takes
   // them: those it was told of, and in each of these leaves one less than it

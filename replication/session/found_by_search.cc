@@ -12,22 +12,37 @@
 #include "sketch/element/coding.h"
 
 namespace rocksync {
+namespace {
+
+// The peer's elements in a leaf in which this side holds so many, by what the
+// counts differ by mod 4: where that is two, it may be either way.
+uint64_t PeerCount(uint64_t mine, uint8_t count) {
+  if (count == kOneMoreHere) return std::max<uint64_t>(mine, 1) - 1;
+  if (count == kOneMoreThere) return mine + 1;
+  return count != 0 && mine < 2 ? mine + 2 : mine;
+}
+
+}  // namespace
 
 absl::Status FoundBySearch::Propose(
-    const std::vector<LeafDifference>& differences, uint64_t most,
+    const std::vector<LeafDifference>& differences, bool of_all, uint64_t most,
     bool* proposed, std::string* body) {
   const SymbolKey& key = exchanges_->symbol_key();
-  absl::StatusOr<Finds> finds =
-      MakeFinds(snapshot_->ForRound(nullptr, 0), location_->leaves(),
-                location_->changes(), key, differences);
-  if (!finds.ok()) return finds.status();
+  absl::StatusOr<Finds> finds = Finds{{}, {}, differences};
+  if (!of_all) {
+    finds = MakeFinds(snapshot_->ForRound(nullptr, 0), location_->leaves(),
+                      location_->changes(), key, differences);
+    if (!finds.ok()) return finds.status();
+  }
   Drop();
   ExpectLeft(static_cast<double>(differences.size()));
   elements_ = std::move(finds->mine);
   FindsHead head;
   for (const LeafDifference& one : finds->unknown) {
+    const uint64_t mine = location_->leaves()[one.leaf].count;
     head.unknown.push_back(one.leaf);
-    head.elements += location_->leaves()[one.leaf].count;
+    head.elements += mine;
+    head.theirs += PeerCount(mine, one.count);
   }
   *proposed = head.elements <= most;
   if (!*proposed) return absl::OkStatus();
@@ -40,6 +55,8 @@ absl::Status FoundBySearch::Propose(
     asked_.push_back(one.leaf);
   }
   EncodeFinds(head, key.bits, body);
+  exchange_begins_ = head.asked.empty() && !head.unknown.empty();
+  if (exchange_begins_) set_peer_count(head.theirs);
   leaves_ = std::move(head.unknown);
   return absl::OkStatus();
 }
@@ -57,6 +74,10 @@ absl::Status FoundBySearch::Receive(std::string_view body) {
   Drop();
   // The peer does not say where it has found elements of its own.
   ExpectLeft(static_cast<double>(head.unknown.size() + 2 * head.asked.size()));
+  exchange_begins_ = head.asked.empty() && !head.unknown.empty();
+  if (exchange_begins_) {
+    own_count_ = std::min<uint64_t>(head.theirs, kMaxExchangeElements);
+  }
   leaves_ = std::move(head.unknown);
   set_peer_count(head.elements);
   expected_.differences = static_cast<double>(
@@ -135,6 +156,7 @@ void FoundBySearch::Drop() {
   leaves_.clear();
   asked_.clear();
   failed_.clear();
+  exchange_begins_ = false;
   own_count_.reset();
   expected_ = {};
 }

@@ -35,12 +35,19 @@ class FoundBySearch {
 
   // This side knows the leaves that differ. The body of the message that
   // proposes the round goes to `*body`; it may be empty. `*proposed` is false
-  // if an exchange had to tell of more than `most` elements.
+  // if an exchange had to tell of more than `most` elements. `of_all`: it is to
+  // tell of all leaves, as where another search has left those in which more
+  // differs than it looks like.
   absl::Status Propose(const std::vector<LeafDifference>& differences,
-                       uint64_t most, bool* proposed, std::string* body);
+                       bool of_all, uint64_t most, bool* proposed,
+                       std::string* body);
   // The peer proposed. Looks up what it asks for.
   absl::Status Receive(std::string_view body);
 
+  // The exchange compares the unknown leaves, since none is asked for: the side
+  // that proposed begins it. The other one's count is a guess, the same on both
+  // sides: peer_count() at the side that proposed, own_count() at the other.
+  bool exchange_begins() const { return exchange_begins_; }
   // The answer, if some elements were not found and an exchange follows. The
   // count of the side that proposed is then a guess, the same on both sides:
   // own_count() there, peer_count() here.
@@ -55,7 +62,7 @@ class FoundBySearch {
   bool all_were_found() const {
     return LeavesToExchange().size() == leaves_.size();
   }
-  // This side's elements in them, as the peer takes it after ReceiveFailed.
+  // This side's elements in them, where the peer goes by a guess.
   const std::optional<uint64_t>& own_count() const { return own_count_; }
   // What differs in them, about.
   const Expectation& expected() const { return expected_; }
@@ -91,6 +98,7 @@ class FoundBySearch {
   std::vector<uint32_t> leaves_;  // an exchange has to tell
   std::vector<uint32_t> asked_;   // leaves in which one side asked the other
   std::vector<bool> failed_;      // of `asked_`: the exchange has to, too
+  bool exchange_begins_ = false;
   std::optional<uint64_t> own_count_;
   uint64_t peer_count_ = 0;
   Expectation expected_;

@@ -67,6 +67,14 @@ absl::Status Rounds::Differ(uint64_t peer_count, std::string_view failed,
   return absl::OkStatus();
 }
 
+absl::Status Rounds::Begin(uint64_t peer_count) {
+  const absl::Status status = Prepare();
+  if (status.ok()) {
+    BeginExchange(Role::kInitiator, peer_count, std::nullopt);
+  }
+  return status;
+}
+
 absl::Status Rounds::ReceiveDiffers(uint64_t peer_count,
                                     std::optional<uint64_t> own_count) {
   if (peer_count / 4 > context_.part.options->max_batch_elements) {
@@ -79,6 +87,22 @@ absl::Status Rounds::ReceiveDiffers(uint64_t peer_count,
   const absl::Status status = Prepare();
   if (status.ok()) BeginExchange(Role::kResponder, peer_count, own_count);
   return status;
+}
+
+bool Rounds::surely_left() const {
+  return may_differ_again() && !found_ && !refused_ &&
+         context_.exchanges->expected_left() > kSurelyLeft;
+}
+
+// What the peer sent before has come.
+absl::Status Rounds::ReceiveDiffersAgain(uint64_t count) {
+  const absl::Status status = EndTurn(/*idle=*/true);
+  if (!status.ok()) return status;
+  if (!may_differ_again() || !work_->may_end()) {
+    return Malformed(MessageType::kDiffers, "before all was sent");
+  }
+  EndRound();
+  return ReceiveDiffers(count, count);
 }
 
 absl::Status Rounds::BeginFound() {

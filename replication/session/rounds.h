@@ -28,6 +28,10 @@ namespace rocksync {
 // in one session: bounds against a peer that never agrees.
 inline constexpr uint32_t kMaxRounds = 64;
 
+// If an exchange leaves more, another round follows without asking whether the
+// sides differ.
+inline constexpr double kSurelyLeft = 1.5;
+
 struct RoundsContext {
   PartContext part;
   SessionSnapshot* snapshot = nullptr;
@@ -36,7 +40,8 @@ struct RoundsContext {
 };
 
 // Grammar of use:
-//   ( ( Differ | ReceiveDiffers ) ( Build | Receive* EndTurn )* )*
+//   ( ( Differ | DifferAgain | Begin | ReceiveDiffers | ReceiveDiffersAgain )
+//     ( Build | Receive* EndTurn )* )*
 // A round is over when complete(), or when the peer says so: EndRound.
 class Rounds {
  public:
@@ -67,6 +72,17 @@ class Rounds {
   // Begins a round and says so. The peer has `peer_count` elements in the
   // batch. `failed`: what is said, instead of a count, of finds that failed.
   absl::Status Differ(uint64_t peer_count, std::string_view failed, Turn* turn);
+  // After the first round: so much is probably left that another one follows at
+  // once. Then one side begins it, DifferAgain, and the other is told so. The
+  // exchange takes the two to have as many elements.
+  bool may_differ_again() const { return rounds_ == 1; }
+  bool surely_left() const;
+  absl::Status DifferAgain(Turn* turn) {
+    return Differ(batch_.merged().count, "", turn);
+  }
+  absl::Status ReceiveDiffersAgain(uint64_t count);
+  // Begins one of which the peer has been told.
+  absl::Status Begin(uint64_t peer_count);
   // The peer, which has `peer_count` elements in the batch, begins one.
   // `own_count`: see NewExchange.
   absl::Status ReceiveDiffers(uint64_t peer_count,
@@ -79,6 +95,8 @@ class Rounds {
   absl::Status EndTurn(bool idle);
   absl::Status Build(Turn* turn);
 
+  // An exchange goes on.
+  bool exchanging() const { return exchanging_; }
   // A round had an exchange.
   bool exchanged() const { return exchanged_; }
   // Null unless something is shipped or listed.

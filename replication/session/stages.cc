@@ -57,9 +57,14 @@ uint32_t Expected(Stage stage, const StageTerms& terms) {
       return kEqual | kDiffers | kBatch;
     case Stage::kFindsSaid:
       return kDiffers | kFailedFinds | kBatch;
+    case Stage::kFindsBegun:
+      return kPayload | kPass | kBatch;
+    case Stage::kFindsRefused:
+      return kPayload;
     case Stage::kRound:
       if (!terms.works) return kPayload | kPass;
-      return kWork | kPass | kRoundSummary | (terms.whole_set ? kLocate : 0);
+      return kWork | kPass | kRoundSummary |
+             (terms.whole_set ? kLocate : kDiffers);
     case Stage::kRoundSaid:
       if (terms.whole_set) return kEqual | kLocate;
       return kEqual | kDiffers | (terms.only ? 0 : kAbandon);

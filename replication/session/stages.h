@@ -29,6 +29,10 @@ enum class Stage : uint8_t {
   kBatchReceived,
   kFindsSaid,  // WholeSetRound
   kFindsReceived,
+  // The same where the side that proposes begins the exchange at once, and the
+  // other one, for which it may be too much, takes none of it.
+  kFindsBegun,
+  kFindsRefused,
   // Rounds of either, and Summaries between them.
   kRound,
   kRoundSaid,

@@ -13,18 +13,34 @@ absl::Status WholeSetRound::Propose(
     const std::vector<LeafDifference>& differences, bool* proposed,
     Turn* turn) {
   std::string body;
-  const absl::Status status =
-      found_.Propose(differences, parts_->context.options->max_batch_elements,
-                     proposed, &body);
+  const absl::Status status = found_.Propose(
+      differences, expected_this_, parts_->context.options->max_batch_elements,
+      proposed, &body);
   if (!status.ok() || !*proposed) return status;
   turn->Add(MessageType::kLeafBatch, body, kFlagFinds);
-  return found_.exchange_follows() ? status : BeginWithoutExchange();
+  if (!found_.exchange_follows()) return BeginWithoutExchange();
+  if (!found_.exchange_begins()) return status;
+  Expect();
+  Open(found_.LeavesToExchange());
+  return rounds_->Begin(found_.peer_count());
 }
 
 absl::Status WholeSetRound::ReceiveProposal(std::string_view body) {
   const absl::Status status = found_.Receive(body);
-  if (!status.ok() || found_.exchange_follows()) return status;
-  return BeginWithoutExchange();
+  if (!status.ok()) return status;
+  if (!found_.exchange_follows()) return BeginWithoutExchange();
+  if (!found_.exchange_begins()) return status;
+  const bool runs = found_.peer_count() > 0 && *found_.own_count() > 0;
+  if (runs && TooLarge()) return status;
+  ExpectSearch();
+  const std::optional<uint64_t> own_count = found_.own_count();
+  Open(found_.LeavesToExchange());
+  return rounds_->ReceiveDiffers(found_.peer_count(), own_count);
+}
+
+void WholeSetRound::Drop() {
+  found_.Drop();
+  rounds_.reset();
 }
 
 bool WholeSetRound::TooLarge() const {
@@ -34,6 +50,7 @@ bool WholeSetRound::TooLarge() const {
 }
 
 std::vector<uint32_t> WholeSetRound::TakeFewer() {
+  if (found_.exchange_begins()) parts_->exchanges.Skip();
   std::vector<uint32_t> leaves =
       parts_->location.Narrow(found_.LeavesToExchange(), found_.peer_count(),
                               parts_->context.options->max_batch_elements);
@@ -44,13 +61,8 @@ std::vector<uint32_t> WholeSetRound::TakeFewer() {
 absl::Status WholeSetRound::Differ(Turn* turn) {
   const std::string failed =
       found_.all_were_found() ? "" : found_.EncodeFailed();
-  const Expectation expected = found_.expected();
+  Expect();
   Open(found_.LeavesToExchange());
-  if (parts_->locator.locations() > 1) {
-    parts_->exchanges.ExpectFew(expected);
-  } else {
-    parts_->exchanges.ExpectFound(expected);
-  }
   return rounds_->Differ(found_.peer_count(), failed, turn);
 }
 
@@ -72,9 +84,25 @@ absl::Status WholeSetRound::ReceiveDiffers(std::string_view body,
         "set ReplicatorOptions::max_session_bytes to similar values on both "
         "replicas");
   }
+  ExpectSearch();
   const std::optional<uint64_t> own_count = found_.own_count();
   Open(leaves);
   return rounds_->ReceiveDiffers(found_.peer_count(), own_count);
+}
+
+void WholeSetRound::Expect() {
+  if (parts_->locator.locations() > 1) {
+    parts_->exchanges.ExpectFew(found_.expected());
+  } else {
+    parts_->exchanges.ExpectFound(found_.expected());
+    ExpectSearch();
+  }
+}
+
+void WholeSetRound::ExpectSearch() {
+  if (parts_->locator.locations() == 1 && found_.leaves_left() > kSurelyLeft) {
+    parts_->exchanges.ExpectSearch();
+  }
 }
 
 absl::Status WholeSetRound::BeginWithoutExchange() {
@@ -109,7 +137,10 @@ double WholeSetRound::leaves_left() const {
          (rounds_->exchanged() ? parts_->exchanges.PlacesLeft() : 0);
 }
 
+bool WholeSetRound::surely_left() const { return leaves_left() > kSurelyLeft; }
+
 void WholeSetRound::Close() {
+  expected_this_ = surely_left();
   parts_->location.Merge(rounds_->Changes());
   rounds_.reset();
 }

@@ -29,8 +29,10 @@ inline constexpr uint32_t kMaxSearchesWithFinds = 3;
 // Grammar of use, after each search:
 //   ( Propose ReceiveDiffers? | ReceiveProposal Differ? ) then rounds(),
 //   ReceiveEnd if the peer ends them by Locate, Close
-// or Drop or TakeFewer instead of Differ and ReceiveDiffers. These two are left
-// out if no exchange has to tell of anything: rounds() are open then.
+// Differ and ReceiveDiffers are left out where rounds() are open before: if no
+// exchange has to tell of anything, or the side that proposes has begun it. If
+// the exchange is too much for the other side, Drop and TakeFewer follow on the
+// proposal.
 class WholeSetRound {
  public:
   // `parts` must outlive it.
@@ -49,7 +51,9 @@ class WholeSetRound {
                        bool* proposed, Turn* turn);
   absl::Status ReceiveProposal(std::string_view body);
   // The peer takes some of the leaves as a batch instead.
-  void Drop() { found_.Drop(); }
+  void Drop();
+  // The peer has begun the exchange that it proposes.
+  bool exchange_begins() const { return found_.exchange_begins(); }
 
   // The exchange that the peer's proposal asks for is too much for this side.
   bool TooLarge() const;
@@ -63,8 +67,10 @@ class WholeSetRound {
   // The peer says Locate instead of a summary, as it knows that some leaves
   // differ still. What it sent before counts.
   absl::Status ReceiveEnd();
-  // About how many leaves differ after the round.
+  // About how many leaves differ after the round; so many that they are
+  // searched for without asking whether there are any.
   double leaves_left() const;
+  bool surely_left() const;
   // What has been merged by now is what is compared from now on.
   void Close();
 
@@ -72,9 +78,13 @@ class WholeSetRound {
   // An exchange, if there is one, compares `leaves`.
   void Open(std::vector<uint32_t> leaves);
   absl::Status BeginWithoutExchange();
+  // Of the exchange that begins, by either side, and that this side begins.
+  void ExpectSearch();
+  void Expect();
 
   ComparisonParts* const parts_;
   FoundBySearch found_;
+  bool expected_this_ = false;  // by the round before, which left leaves
   std::unique_ptr<Rounds> rounds_;
 };
 

@@ -186,7 +186,8 @@ class Session:
         r = Reader(body)
         count = r.varint()
         r.expect_end()
-        self._start_round(count, initiator=False)
+        # Instead of a summary: then it stands for both counts.
+        self._start_round(count, initiator=False, own_count=count if self.shipping else None)
 
     def _take_abandon(self, body: bytes) -> None:
         raise SessionEnded(4, "abandoned")
@@ -375,7 +376,8 @@ class Session:
         self.exchanges += 1
         return seed
 
-    def _start_round(self, peer_count: int, initiator: bool) -> None:
+    def _start_round(self, peer_count: int, initiator: bool,
+                     own_count: "Optional[int]" = None) -> None:
         self._begin_round()
         self.rounds += 1
         self.rounds_of_batch += 1
@@ -385,21 +387,24 @@ class Session:
         self.peer_count = peer_count
         self.peer_empty = peer_count == 0
         mine = self._in_batch()
-        if not mine or not peer_count:
+        own_count = len(mine) if own_count is None else own_count
+        if not own_count or not peer_count:
             self._ship(mine)
             return
         self._exchange([p.element for p in mine], peer_count, initiator,
-                       [p.position for p in mine])
+                       [p.position for p in mine], own_count)
 
     def _exchange(self, elements: "list[int]", peer_count: int, initiator: bool,
-                  positions: "Optional[list[int]]" = None) -> None:
+                  positions: "Optional[list[int]]" = None,
+                  own_count: "Optional[int]" = None) -> None:
         seed = self._seed()
+        own_count = len(elements) if own_count is None else own_count
         if self.mode.rate is not None:
             self.exchange = BloomExchange(
                 elements, len(elements), peer_count, seed, initiator, self.mode.rate)
         else:
             self.exchange = AdaptiveExchange(
-                elements, len(elements), peer_count, seed, initiator, self.mode.round_trips,
+                elements, own_count, peer_count, seed, initiator, self.mode.round_trips,
                 positions)
 
     def _ship(self, candidates: list[Pair]) -> None:

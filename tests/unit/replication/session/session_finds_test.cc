@@ -26,7 +26,12 @@ class FindsTest : public SessionTest {
       const auto type = static_cast<MessageType>(head & kTypeMask);
       finds_ += type == MessageType::kLeafBatch && (head & kFlagFinds) != 0;
       batches_ += type == MessageType::kLeafBatch && (head & kFlagFinds) == 0;
-      exchanges_ += type == MessageType::kDiffers;
+      // Some leaves are unknown, and none is asked for.
+      const bool begun = type == MessageType::kLeafBatch &&
+                         (head & kFlagFinds) != 0 && message->size() > 1 &&
+                         ((*message)[1] & 3) == 1;
+      exchanges_ += type == MessageType::kDiffers || begun;
+      begun_ += begun;
       failures_ += type == MessageType::kDiffers && (head & kFlagFailed) != 0;
       locates_ += type == MessageType::kLocate;
       summaries_ += type == MessageType::kSummary;
@@ -73,6 +78,7 @@ class FindsTest : public SessionTest {
   int finds_ = 0;
   int batches_ = 0;
   int exchanges_ = 0;
+  int begun_ = 0;
   int failures_ = 0;
   int locates_ = 0;
   int summaries_ = 0;
@@ -255,7 +261,7 @@ TEST_F(FindsTest, WhatIsFoundWronglyIsNoHarm) {
   bool changed = false;
   tamper_ = [&changed](Role, MessageType type, std::string* message) {
     if (type != MessageType::kLeafBatch || changed) return;
-    message->back() = static_cast<char>(message->back() ^ 0x40);
+    message->back() = static_cast<char>(message->back() ^ 0x01);
     changed = true;
   };
   ExpectEqualAfterSession();
@@ -310,6 +316,29 @@ TEST_F(FindsTest, TooManyForOneSide) {
   ExpectEqualAfterSession();
   EXPECT_GE(finds_, 1);
   EXPECT_GT(batches_, 1);
+}
+
+// Where nothing is asked for, the side that proposes begins the exchange; a
+// side for which it is too much takes none of it, whichever of the two that is.
+TEST_F(FindsTest, TooManyForOneSideOfAnExchangeThatHasBegun) {
+  for (const bool responder : {true, false}) {
+    (responder ? options_.responder : options_.initiator).max_batch_elements =
+        8;
+    begun_ = batches_ = 0;
+    Change(0, 0, 100);
+    ExpectEqualAfterSession();
+    if (responder) {
+      EXPECT_GE(begun_, 1);
+    }
+    EXPECT_GT(batches_, 1);
+    for (int i = 0; i < 100; ++i) a_.Put(0, absl::StrCat("key", i), "again");
+    options_.initiator.max_batch_elements = 2500;
+    options_.responder.max_batch_elements = 2500;
+    begun_ = batches_ = 0;
+    ExpectEqualAfterSession();
+    EXPECT_GE(begun_, 1);
+    EXPECT_EQ(batches_, 0);
+  }
 }
 
 TEST_F(FindsTest, LeavesAreRefusedThatCannotBe) {

@@ -43,6 +43,8 @@ TEST(Stages, Leaves) {
             "LeafBatch Summary+ ");
   EXPECT_EQ(Coming(Stage::kBatchSaid), "Equal Differs LeafBatch ");
   EXPECT_EQ(Coming(Stage::kFindsSaid), "Differs Differs+ LeafBatch ");
+  EXPECT_EQ(Coming(Stage::kFindsBegun), "LeafBatch Payload Pass ");
+  EXPECT_EQ(Coming(Stage::kFindsRefused), "Payload ");
 }
 
 TEST(Stages, Rounds) {
@@ -50,7 +52,7 @@ TEST(Stages, Rounds) {
   const std::string lists = "Claims Holdings ";
   EXPECT_EQ(Coming(Stage::kRound), "Payload Pass ");
   EXPECT_EQ(Coming(Stage::kRound, {.works = true}),
-            "Summary Pass " + work + lists);
+            "Differs Summary Pass " + work + lists);
   EXPECT_EQ(Coming(Stage::kRound, {.whole_set = true, .works = true}),
             "Locate Summary Pass " + work + lists);
   EXPECT_EQ(Coming(Stage::kRoundSaid), "Equal Differs Abandon ");

@@ -20,12 +20,19 @@ class WholeSetRoundTest : public ComparisonTest {
     ASSERT_TRUE(
         parts_.locator.Receive(count, kFlagSearch, false, &everything).ok());
   }
-  // Finds in these leaves are left to an exchange.
-  std::string Unknown(std::vector<uint32_t> leaves, uint64_t elements) {
+  // Finds in these leaves are left to an exchange, which the peer begins unless
+  // it asks for an element of another leaf.
+  std::string Unknown(std::vector<uint32_t> leaves, uint64_t elements,
+                      bool asks) {
     FindsHead head;
     head.elements = elements;
+    head.theirs = elements;
     head.expected = 2;
     head.unknown = std::move(leaves);
+    if (asks) {
+      head.asked.push_back({head.unknown.back(), 0});
+      head.unknown.pop_back();
+    }
     std::string body;
     EncodeFinds(head, parts_.exchanges.symbol_key().bits, &body);
     return body;
@@ -67,7 +74,7 @@ TEST_F(WholeSetRoundTest, AnExchangeTellsOfTheUnknownLeaves) {
     if (parts_.location.leaves()[leaf].count > 0) leaves.push_back(leaf);
   }
   leaves.resize(2);
-  ASSERT_TRUE(round_.ReceiveProposal(Unknown(leaves, 3)).ok());
+  ASSERT_TRUE(round_.ReceiveProposal(Unknown(leaves, 3, true)).ok());
   EXPECT_EQ(round_.rounds(), nullptr);
   EXPECT_FALSE(round_.TooLarge());
   ASSERT_TRUE(round_.Differ(&turn_).ok());
@@ -75,14 +82,28 @@ TEST_F(WholeSetRoundTest, AnExchangeTellsOfTheUnknownLeaves) {
   EXPECT_TRUE(round_.rounds()->exchanged());
 }
 
+TEST_F(WholeSetRoundTest, ThePeerBeginsTheExchangeIfItAsksForNothing) {
+  std::vector<uint32_t> leaves;
+  for (const uint32_t leaf : parts_.location.AllLeaves()) {
+    if (parts_.location.leaves()[leaf].count > 0) leaves.push_back(leaf);
+  }
+  leaves.resize(2);
+  ASSERT_TRUE(round_.ReceiveProposal(Unknown(leaves, 3, false)).ok());
+  ASSERT_NE(round_.rounds(), nullptr);
+  EXPECT_TRUE(round_.rounds()->exchanging());
+}
+
 TEST_F(WholeSetRoundTest, FewerLeavesIfTheExchangeIsTooLarge) {
   const std::vector<uint32_t> leaves = parts_.location.AllLeaves();
-  ASSERT_TRUE(round_.ReceiveProposal(Unknown(leaves, 3)).ok());
-  EXPECT_TRUE(round_.TooLarge());
-  const std::vector<uint32_t> fewer = round_.TakeFewer();
-  EXPECT_LT(fewer.size(), leaves.size());
-  EXPECT_LE(parts_.location.Sum(fewer).count, options_.max_batch_elements);
-  EXPECT_EQ(round_.rounds(), nullptr);
+  for (const bool asks : {true, false}) {
+    ASSERT_TRUE(round_.ReceiveProposal(Unknown(leaves, 3, asks)).ok());
+    EXPECT_EQ(round_.exchange_begins(), !asks);
+    EXPECT_TRUE(round_.TooLarge());
+    const std::vector<uint32_t> fewer = round_.TakeFewer();
+    EXPECT_LT(fewer.size(), leaves.size());
+    EXPECT_LE(parts_.location.Sum(fewer).count, options_.max_batch_elements);
+    EXPECT_EQ(round_.rounds(), nullptr);
+  }
 }
 
 }  // namespace
