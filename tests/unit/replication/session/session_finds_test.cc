@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -309,6 +310,17 @@ TEST_F(OverwrittenTest, ASecondSearchGoesByWhatTheFirstHasChanged) {
   EXPECT_EQ(batches_, 0);
 }
 
+// Where the first search leaves some, more differs there than it looks like: the
+// second one asks for nothing, and opens its exchange at once.
+TEST_F(OverwrittenTest, ASecondSearchAsksForNothing) {
+  Change(6500, 6500, 0);
+  ExpectEqualAfterSession();
+  EXPECT_EQ(locates_, 2);
+  EXPECT_EQ(finds_, 2);
+  EXPECT_EQ(begun_, 1);
+  EXPECT_EQ(summaries_, 1);
+}
+
 // A side with less memory than the other answers by leaves that it can hold.
 TEST_F(FindsTest, TooManyForOneSide) {
   options_.responder.max_batch_elements = 8;
@@ -339,6 +351,31 @@ TEST_F(FindsTest, TooManyForOneSideOfAnExchangeThatHasBegun) {
     EXPECT_GE(begun_, 1);
     EXPECT_EQ(batches_, 0);
   }
+}
+
+// The exchange that one side takes no part in has a number, or later ones would
+// have two seeds, and take all elements for different.
+TEST_F(FindsTest, AnExchangeThatIsNotTakenHasANumber) {
+  std::vector<std::string> keys[2];
+  for (int i = 0; keys[0].size() < 7 || keys[1].size() < 7; ++i) {
+    const std::string key = absl::StrCat("of a leaf", i);
+    const uint32_t leaf = LeafOf(a_.PositionOf(0, key));
+    if (leaf < 2 && keys[leaf].size() < 7) keys[leaf].push_back(key);
+  }
+  for (const auto& leaf : keys) {
+    for (const std::string& key : leaf) a_.Put(0, key, "old");
+  }
+  ExpectEqualAfterSession();
+  options_.responder.max_batch_elements = 8;
+  finds_ = begun_ = batches_ = 0;
+  for (const auto& leaf : keys) a_.Put(0, leaf[0], "new");
+  const SessionRunResult result = DriveSession(&a_, &b_, options_);
+  ExpectProven(result);
+  ExpectEqual(a_, b_);
+  EXPECT_EQ(begun_, 1);
+  EXPECT_EQ(batches_, 2);
+  EXPECT_LE(result.initiator.pairs_to_send + result.responder.pairs_to_send,
+            4u);
 }
 
 TEST_F(FindsTest, LeavesAreRefusedThatCannotBe) {
