@@ -33,7 +33,7 @@ constexpr double kHurriedFinishCost = 1.2;
 // What wide ids are wider where a retry would be a search for leaves.
 constexpr double kSlackInOneGo = 3;
 // What ids are shorter where what they hide is searched for anyway.
-constexpr int kSlackToSpare = 2;
+constexpr int kSlackToSpare = 3;
 // What ids of a retry are wider.
 constexpr int kRetrySlack = 5;
 // A hint up to this sizes the probe, a larger one replaces it.

@@ -29,7 +29,7 @@ constexpr double kFirstShare = 0.8;
 constexpr double kFirstShareOfSingle = 0.9;
 // By so many standard deviations the probe is made for more leaves than are
 // expected, if it is known about how many.
-constexpr double kProbeDeviations = 2.5;
+constexpr double kProbeDeviations = 3.5;
 constexpr double kMostOfProbe = 250;
 // Standard error of the estimate (see difference_estimate.h).
 constexpr double kLeafEstimateError = 0.35;

@@ -310,8 +310,8 @@ TEST_F(OverwrittenTest, ASecondSearchGoesByWhatTheFirstHasChanged) {
   EXPECT_EQ(batches_, 0);
 }
 
-// Where the first search leaves some, more differs there than it looks like: the
-// second one asks for nothing, and opens its exchange at once.
+// Where the first search leaves some, more differs there than it looks like:
+// the second one asks for nothing, and opens its exchange at once.
 TEST_F(OverwrittenTest, ASecondSearchAsksForNothing) {
   Change(6500, 6500, 0);
   ExpectEqualAfterSession();
