@@ -52,6 +52,12 @@ constexpr double kManyLeaves = 24;
 constexpr double kSurelyMore = 2;
 // Of fewer leaves a fine estimate costs more than it saves.
 constexpr uint64_t kFewestToEstimateFinely = 1024;
+// Fine parities that tell nothing tell that so many times as many leaves differ
+// as they were made for.
+constexpr double kFarMore = 3;
+// A pass that is made by fine parities alone is followed by one that knows
+// better.
+constexpr double kShareOfFine = 0.95;
 // How many keys are overwritten does not follow from so large a share of
 // leaves.
 constexpr double kMostToEstimate = 0.5;
@@ -247,6 +253,14 @@ std::string LeafSearch::MyFineParities(const FineShape& shape) const {
   return FineParities(elements, fine_key_, shape);
 }
 
+double LeafSearch::EstimateFinely(uint64_t expected,
+                                  std::string_view theirs) const {
+  const FineShape shape = FineParitiesOfLeaves(expected);
+  const double elements = EstimateFine(MyFineParities(shape), theirs, shape);
+  return std::isfinite(elements) ? elements / 2
+                                 : kFarMore * static_cast<double>(expected);
+}
+
 // --- Syndromes: one side sends, the other decodes ----------------------------
 
 void LeafSearch::Cut(int group_bits) {
@@ -341,15 +355,11 @@ absl::Status LeafSearch::TakeSums(std::string_view body) {
   absl::Status status = GetGroupBits(&body, &shape);
   if (!status.ok()) return status;
   if (shape.group_bits > 0) {
-    FineShape fine;
+    uint64_t expected = 0;
     std::string_view parities;
-    status = GetFineParities(&body, shape.leaves, &fine, &parities);
+    status = GetFineParities(&body, shape.leaves, &expected, &parities);
     if (!status.ok()) return status;
-    if (!parities.empty()) {
-      const double elements =
-          EstimateFine(MyFineParities(fine), parities, fine);
-      if (std::isfinite(elements)) finely_ = elements / 2;
-    }
+    if (expected > 0) finely_ = EstimateFinely(expected, parities);
   }
   // Of a single group the responder has the probe's syndromes already.
   const bool extends = shape.group_bits == 0 && role_ == Role::kResponder;
@@ -423,7 +433,7 @@ void LeafSearch::AskForMore(std::span<const uint32_t> decoded) {
   const uint32_t wanted =
       NextSums(pairs_, decoded, static_cast<uint32_t>(open_.size()), left,
                prefer_ == Prefer::kRoundTrips, shape_.group_bits == 0,
-               finely_ / shape_.groups());
+               kShareOfFine * finely_ / shape_.groups());
   more_.pairs = std::min(wanted, kMaxSymbolPairs);
 }
 

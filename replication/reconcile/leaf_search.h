@@ -109,6 +109,8 @@ class LeafSearch final : public Exchange {
   Estimate TakeParities(std::string_view theirs) const;
   std::string MyParities() const;
   std::string MyFineParities(const FineShape& shape) const;
+  // Leaves that differ. `theirs` are made for `expected`.
+  double EstimateFinely(uint64_t expected, std::string_view theirs) const;
   // Syndromes first .. first + count - 1 of the open groups.
   std::vector<uint32_t> MySyndromes(uint32_t first, uint32_t count) const;
   void Send(LeafSearchKind kind, std::string_view body);

@@ -11,7 +11,7 @@
 namespace rocksync {
 namespace {
 
-constexpr uint64_t kLeavesAParity = 8;
+constexpr uint64_t kLeavesAParity = 4;
 constexpr uint64_t kFewestParities = 256;
 constexpr uint64_t kMostParities = 2048;
 
@@ -52,7 +52,7 @@ absl::Status GetGroupBits(std::string_view* body, SymbolShape* shape) {
   return absl::OkStatus();
 }
 
-// Half a percent of what telling these leaves takes. A leaf is two elements,
+// A hundredth of what telling these leaves takes. A leaf is two elements,
 // and every second bucket has one.
 FineShape FineParitiesOfLeaves(uint64_t expected) {
   return ShapeFine(2 * expected, static_cast<uint32_t>(std::clamp(
@@ -61,14 +61,12 @@ FineShape FineParitiesOfLeaves(uint64_t expected) {
 }
 
 absl::Status GetFineParities(std::string_view* body, uint32_t leaves,
-                             FineShape* shape, std::string_view* parities) {
-  uint64_t expected = 0;
-  if (!GetVarint64(body, leaves, &expected)) {
+                             uint64_t* expected, std::string_view* parities) {
+  if (!GetVarint64(body, leaves, expected)) {
     return BadSearch("not a number of leaves");
   }
-  if (expected == 0) return absl::OkStatus();
-  *shape = FineParitiesOfLeaves(expected);
-  if (!GetBytes(body, shape->bytes(), parities)) {
+  if (*expected == 0) return absl::OkStatus();
+  if (!GetBytes(body, FineParitiesOfLeaves(*expected).bytes(), parities)) {
     return BadSearch("truncated parities");
   }
   return absl::OkStatus();

@@ -59,9 +59,9 @@ absl::Status GetProbe(std::string_view body, int bits, size_t parity_bytes,
 // and with `known` pairs before them at most kMaxSymbolPairs pairs.
 absl::Status GetGroupBits(std::string_view* body, SymbolShape* shape);
 FineShape FineParitiesOfLeaves(uint64_t expected);
-// `parities` are empty if there are none.
+// `parities` are empty, and `*expected` is 0, if there are none.
 absl::Status GetFineParities(std::string_view* body, uint32_t leaves,
-                             FineShape* shape, std::string_view* parities);
+                             uint64_t* expected, std::string_view* parities);
 absl::Status GetSyndromes(std::string_view body, int bits, size_t groups,
                           uint32_t known, std::vector<uint32_t>* syndromes);
 

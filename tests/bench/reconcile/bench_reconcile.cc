@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "replication/session/session.h"
+#include "rocksync/replicator.h"
 #include "tests/bench/reconcile/from_index.h"
 #include "tests/bench/reconcile/merkle.h"
 #include "tests/bench/reconcile/reconciliation.h"
@@ -57,13 +59,14 @@ ExchangeOptions OptionsOf(const Settings& s) {
   return options;
 }
 
-// A whole session, pairs and all.
+// A whole session, pairs and all, with the memory that a Replicator allows.
 Outcome RunSessionOnce(const Settings& s, uint64_t seed, Workload* workload) {
   const std::vector<ElementHash> elements = ElementsByNumber(*workload);
   WorkloadStorage a(&elements, &workload->a);
   WorkloadStorage b(&elements, &workload->b);
   SessionOptions options;
   options.exchange = OptionsOf(s);
+  BoundMemory(ReplicatorOptions().max_session_bytes, kLeafCount, &options);
   const SessionCost cost = RunSession(&a, &b, options, seed);
   Outcome outcome;
   outcome.bytes_a_to_b = cost.finding_bytes[0];
@@ -78,7 +81,8 @@ Outcome RunSessionOnce(const Settings& s, uint64_t seed, Workload* workload) {
                         cost.report[1].pairs_applied;
   outcome.retries =
       cost.report[0].exchanges > 0 ? cost.report[0].exchanges - 1 : 0;
-  outcome.plan = cost.report[0].plan + " | " + cost.report[1].plan;
+  outcome.plan =
+      cost.report[0].plan + " | " + cost.report[1].plan + " | " + cost.turns;
   outcome.failed = !cost.proven;
   return outcome;
 }
@@ -162,6 +166,14 @@ bool RunCell(const Settings& s) {
           median([](const Outcome& o) { return o.shipping_bytes; });
       line["all_round_trips"] =
           median([](const Outcome& o) { return o.all_round_trips; });
+      double most = 0;
+      double sum = 0;
+      for (const Outcome& one : outcomes) {
+        most = std::max(most, one.round_trips);
+        sum += one.round_trips;
+      }
+      line["round_trips_max"] = most;
+      line["mean_round_trips"] = sum / static_cast<double>(outcomes.size());
     }
     if (s.plan) line["plan"] = outcomes[0].plan;
     std::printf("%s\n", line.dump().c_str());

@@ -199,6 +199,17 @@ TEST(LeafSearchEstimate, IsMendedAtOnceIfTooLow) {
   EXPECT_LE(all, 1);
 }
 
+// An estimate below a third of what differs, for which the fine parities are
+// made: nearly half of them differ.
+TEST(LeafSearchEstimate, IsMendedAtOnceIfFarTooLow) {
+  constexpr uint8_t kLowestOf256 = 94;
+  const Replicas replicas = Differing(kLeaves, 9000, kLowestOf256);
+  const Outcome outcome = Search(replicas, Prefer::kBytes, kLowestOf256);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(outcome.found, List(replicas.differing));
+  EXPECT_LE(outcome.payloads, 9);
+}
+
 TEST_P(LeafSearchTest, LeavesOutWhatIsClosed) {
   const Replicas replicas = Differing(kLeaves, 300, 9);
   std::vector<bool> closed(kLeaves, false);
