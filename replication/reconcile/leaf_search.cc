@@ -1,7 +1,6 @@
 #include "replication/reconcile/leaf_search.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "replication/reconcile/exchange_key_parities.h"
 #include "replication/reconcile/exchange_messages.h"
+#include "replication/reconcile/leaf_estimate.h"
 #include "replication/reconcile/leaf_symbols.h"
 #include "sketch/element/coding.h"
 #include "sketch/pinsketch/field.h"
@@ -31,30 +31,21 @@ constexpr double kFirstShareOfSingle = 0.9;
 // expected, if it is known about how many.
 constexpr double kProbeDeviations = 3.5;
 constexpr double kMostOfProbe = 250;
-// Standard error of the estimate (see difference_estimate.h).
+// Standard error of the estimate (see difference_estimate.h), and the same if
+// round trips matter.
 constexpr double kLeafEstimateError = 0.35;
+constexpr double kHurriedEstimateError = 0.18;
 // After so many passes what is left of the groups counts as found,
 constexpr uint32_t kMaxSearchPasses = 6;
 // and after so many if none of many has decoded: the estimate, which tells many
 // leaves from very many only mostly, was far too low.
 constexpr uint32_t kMaxPassesInVain = 4;
 constexpr uint32_t kManyGroups = 8;
-constexpr int kParityBuckets = 16;
-// The same if round trips matter.
-constexpr double kHurriedEstimateError = 0.18;
-constexpr int kHurriedParityBuckets = 64;
-// Odd buckets of the first level, one in so many, where hardly any counts
-// differ, if so many leaves do: half are odd by chance else.
-constexpr int kFewOdd = 8;
-constexpr double kManyLeaves = 24;
 // An estimate of more leaves than are searched for is doubted up to so many
 // times as many.
 constexpr double kSurelyMore = 2;
 // Of fewer leaves a fine estimate costs more than it saves.
 constexpr uint64_t kFewestToEstimateFinely = 1024;
-// Fine parities that tell nothing tell that so many times as many leaves differ
-// as they were made for.
-constexpr double kFarMore = 3;
 // A pass that is made by fine parities alone is followed by one that knows
 // better.
 constexpr double kShareOfFine = 0.95;
@@ -81,31 +72,7 @@ uint32_t ProbePairs(double expected) {
          static_cast<uint32_t>(std::ceil(std::min(pairs, kMostOfProbe)));
 }
 
-// Chance tells how many overwritten keys so many leaves have.
-Expectation ExpectOverwritten(double differing, double leaves) {
-  const double all = std::max(leaves, differing + 1);
-  const double keys = -all * std::log1p(-differing / all);
-  return {2 * keys, keys};
-}
-
 }  // namespace
-
-// A new key leaves a leaf's counts different mod 4. Two leave them equal if
-// they are on different sides, and as often, or more often, they are on one
-// side and the counts differ by two. The leaves beyond that have overwritten
-// keys.
-Expectation ExpectInLeaves(std::span<const LeafDifference> differences,
-                           uint32_t leaf_count) {
-  std::array<double, 4> leaves{};
-  for (const LeafDifference& one : differences) ++leaves[one.count % 4];
-  const double excess = leaves[0] - leaves[2];
-  if (excess - 3 * std::sqrt(leaves[0] + leaves[2]) < leaves[0] / 2) {
-    return {leaves[1] + leaves[3] + 2 * (leaves[0] + leaves[2]), 0};
-  }
-  Expectation expected = ExpectOverwritten(excess, leaf_count);
-  expected.differences += leaves[1] + leaves[3] + 4 * leaves[2];
-  return expected;
-}
 
 LeafSearch::LeafSearch(Role role, const LeafSearchOptions& options,
                        const MappingSeed& seed, std::span<const Digest> leaves,
@@ -113,17 +80,12 @@ LeafSearch::LeafSearch(Role role, const LeafSearchOptions& options,
     : role_(role),
       prefer_(options.prefer),
       symbol_key_(DeriveMapping(seed, kLeafSymbolPurpose, 0)),
-      estimate_key_(DeriveMapping(seed, kLeafEstimatePurpose, 0)),
-      fine_key_(DeriveMapping(seed, kLeafEstimatePurpose, 1)),
       leaves_(leaves),
       closed_(closed),
       most_(options.most),
       may_send_key_parities_(options.may_send_key_parities),
       per_leaf_(options.per_leaf),
-      parity_shape_(
-          ShapeParities(2 * leaves.size(), options.prefer == Prefer::kRoundTrips
-                                               ? kHurriedParityBuckets
-                                               : kParityBuckets)) {
+      estimator_(seed, leaves, &closed_, options.prefer) {
   shape_.leaves = static_cast<uint32_t>(leaves.size());
   shape_.least_bits =
       SymbolBitsToTell(options.per_leaf, options.prefer == Prefer::kRoundTrips);
@@ -132,7 +94,7 @@ LeafSearch::LeafSearch(Role role, const LeafSearchOptions& options,
   pairs_ = ProbePairs(options.expected);
   std::string body;
   PutProbe(MySyndromes(0, 2 * pairs_), shape_.bits(),
-           prefer_ == Prefer::kRoundTrips ? MyParities() : "", &body);
+           prefer_ == Prefer::kRoundTrips ? estimator_.Make() : "", &body);
   Send(LeafSearchKind::kProbe, body);
 }
 
@@ -180,8 +142,8 @@ absl::Status LeafSearch::TakeProbe(std::string_view body) {
   std::string_view parities;
   const bool at_once = prefer_ == Prefer::kRoundTrips;
   const absl::Status status =
-      GetProbe(body, shape_.bits(), at_once ? parity_shape_.bytes() : 0,
-               &theirs, &parities);
+      GetProbe(body, shape_.bits(), at_once ? estimator_.bytes() : 0, &theirs,
+               &parities);
   if (!status.ok()) return status;
   pairs_ = static_cast<uint32_t>(theirs.size() / 2);
   Decode(theirs, 0);
@@ -189,9 +151,9 @@ absl::Status LeafSearch::TakeProbe(std::string_view body) {
     report_.plan = "probe of leaves";
     Finish();
   } else if (!at_once) {
-    Send(LeafSearchKind::kEstimate, MyParities());
+    Send(LeafSearchKind::kEstimate, estimator_.Make());
   } else {
-    SendSums(TakeParities(parities));
+    SendSums(estimator_.Compare(parities));
   }
   return absl::OkStatus();
 }
@@ -201,64 +163,11 @@ absl::Status LeafSearch::TakeEstimate(std::string_view parities) {
       prefer_ == Prefer::kRoundTrips) {
     return BadSearch("unexpected estimate");
   }
-  if (parities.size() != parity_shape_.bytes()) {
+  if (parities.size() != estimator_.bytes()) {
     return BadSearch("not as many parities as leaves need");
   }
-  SendSums(TakeParities(parities));
+  SendSums(estimator_.Compare(parities));
   return absl::OkStatus();
-}
-
-// A leaf that differs is two elements of the estimate.
-LeafSearch::Estimate LeafSearch::TakeParities(std::string_view theirs) const {
-  const std::string mine = MyParities();
-  const double most = 2.0 * shape_.leaves;
-  const double others = EstimateDifference(mine, theirs, parity_shape_, most,
-                                           /*first_level=*/1) /
-                        2;
-  int odd = 0;
-  for (int i = 0; i < parity_shape_.buckets / 8; ++i) {
-    odd += std::popcount(static_cast<uint8_t>(mine[i] ^ theirs[i]));
-  }
-  if (odd <= parity_shape_.buckets / kFewOdd && others > kManyLeaves) {
-    return {others, true};
-  }
-  return {EstimateDifference(mine, theirs, parity_shape_, most) / 2, false};
-}
-
-// The first level is of counts alone: it tells whether keys are new or
-// overwritten. It has little to say of how many leaves differ where there are
-// many.
-std::string LeafSearch::MyParities() const {
-  std::vector<ElementHash> elements;
-  std::vector<ElementHash> counts;
-  elements.reserve(leaves_.size());
-  counts.reserve(leaves_.size());
-  for (uint32_t leaf = 0; leaf < shape_.leaves; ++leaf) {
-    if (closed_[leaf]) continue;
-    const Digest& digest = leaves_[leaf];
-    elements.push_back(LeafElement(leaf, digest));
-    counts.push_back(LeafElement(leaf, {.count = digest.count}));
-  }
-  const size_t first = parity_shape_.buckets / 8;
-  return Parities(counts, estimate_key_, parity_shape_).substr(0, first) +
-         Parities(elements, estimate_key_, parity_shape_).substr(first);
-}
-
-std::string LeafSearch::MyFineParities(const FineShape& shape) const {
-  std::vector<ElementHash> elements;
-  elements.reserve(leaves_.size());
-  for (uint32_t leaf = 0; leaf < shape_.leaves; ++leaf) {
-    if (!closed_[leaf]) elements.push_back(LeafElement(leaf, leaves_[leaf]));
-  }
-  return FineParities(elements, fine_key_, shape);
-}
-
-double LeafSearch::EstimateFinely(uint64_t expected,
-                                  std::string_view theirs) const {
-  const FineShape shape = FineParitiesOfLeaves(expected);
-  const double elements = EstimateFine(MyFineParities(shape), theirs, shape);
-  return std::isfinite(elements) ? elements / 2
-                                 : kFarMore * static_cast<double>(expected);
 }
 
 // --- Syndromes: one side sends, the other decodes ----------------------------
@@ -304,13 +213,13 @@ int LeafSearch::ChooseGroupBits(double differing) const {
   return shape.group_bits;
 }
 
-bool LeafSearch::ReadingAllPays(const Estimate& estimate) const {
+bool LeafSearch::ReadingAllPays(const LeafEstimate& estimate) const {
   return may_send_key_parities_ && estimate.overwritten &&
          ReadingAllKeysSaves(static_cast<double>(per_leaf_) * shape_.leaves,
                              estimate.differing, shape_.leaves);
 }
 
-void LeafSearch::SendSums(const Estimate& estimate) {
+void LeafSearch::SendSums(const LeafEstimate& estimate) {
   const double differing = estimate.differing;
   const double most = most_ * shape_.leaves;
   const auto expected = static_cast<uint64_t>(std::llround(differing));
@@ -336,7 +245,7 @@ void LeafSearch::SendSums(const Estimate& estimate) {
   std::string body(1, static_cast<char>(group_bits));
   if (group_bits > 0) {
     PutVarint64(&body, finely ? expected : 0);
-    if (finely) body += MyFineParities(FineParitiesOfLeaves(expected));
+    if (finely) body += estimator_.MakeFine(expected);
   }
   PackSums(MySyndromes(2 * known, 2 * (pairs_ - known)), shape_.bits(), &body);
   report_.plan = absl::StrCat(
@@ -359,7 +268,7 @@ absl::Status LeafSearch::TakeSums(std::string_view body) {
     std::string_view parities;
     status = GetFineParities(&body, shape.leaves, &expected, &parities);
     if (!status.ok()) return status;
-    if (expected > 0) finely_ = EstimateFinely(expected, parities);
+    if (expected > 0) finely_ = estimator_.CompareFine(expected, parities);
   }
   // Of a single group the responder has the probe's syndromes already.
   const bool extends = shape.group_bits == 0 && role_ == Role::kResponder;
@@ -504,7 +413,7 @@ absl::Status LeafSearch::TakeRest(std::string_view body) {
   return absl::OkStatus();
 }
 
-void LeafSearch::GiveUp(const Estimate& estimate) {
+void LeafSearch::GiveUp(const LeafEstimate& estimate) {
   Cut(/*group_bits=*/0);
   differences_.clear();
   TakeWhole(0);

@@ -17,17 +17,16 @@
 
 #include "absl/status/status.h"
 #include "replication/reconcile/exchange.h"
+#include "replication/reconcile/leaf_estimate.h"
 #include "replication/reconcile/leaf_search_messages.h"
 #include "sketch/element/digest.h"
 #include "sketch/element/mapping.h"
 #include "sketch/pinsketch/symbol_syndromes.h"
-#include "sketch/planning/difference_estimate.h"
 
 namespace rocksync {
 
-// Purposes of a search's mappings, beside those of an exchange; index 0.
+// Of a search's symbols, beside the purposes of an exchange; index 0.
 inline constexpr uint32_t kLeafSymbolPurpose = 5;
-inline constexpr uint32_t kLeafEstimatePurpose = 6;
 
 // From this share of differing leaves on, working off all leaves costs less
 // than telling them apart saves.
@@ -48,17 +47,6 @@ struct LeafSearchOptions {
   bool may_send_key_parities = false;
 };
 
-// By what a leaf differs, as its symbols tell it: mine minus theirs.
-struct LeafDifference {
-  uint32_t leaf = 0;
-  uint8_t count = 0;  // of elements, mod 4
-  uint32_t sum = 0;   // of keyed sums (leaf_symbols.h)
-};
-
-// What differs in leaves that differ so, of so many leaves in all.
-Expectation ExpectInLeaves(std::span<const LeafDifference> differences,
-                           uint32_t leaf_count);
-
 // Grammar of use: that of an Exchange. Only one side, the one that decodes, is
 // ever done(); it then tells the other what it found, which ends the search
 // there. missing_there() are leaves that differ, whichever side has more there:
@@ -73,6 +61,8 @@ class LeafSearch final : public Exchange {
   LeafSearch(Role role, const LeafSearchOptions& options,
              const MappingSeed& seed, std::span<const Digest> leaves,
              const std::vector<bool>& closed);
+  LeafSearch(const LeafSearch&) = delete;
+  LeafSearch& operator=(const LeafSearch&) = delete;
 
   bool NextPayload(std::string* out) override;
   absl::Status Receive(std::string_view payload) override;
@@ -102,21 +92,12 @@ class LeafSearch final : public Exchange {
   absl::Status TakeMore(std::string_view body);
   absl::Status TakeRest(std::string_view body);
 
-  struct Estimate {
-    double differing = 0;      // leaves
-    bool overwritten = false;  // hardly any of them in their counts
-  };
-  Estimate TakeParities(std::string_view theirs) const;
-  std::string MyParities() const;
-  std::string MyFineParities(const FineShape& shape) const;
-  // Leaves that differ. `theirs` are made for `expected`.
-  double EstimateFinely(uint64_t expected, std::string_view theirs) const;
   // Syndromes first .. first + count - 1 of the open groups.
   std::vector<uint32_t> MySyndromes(uint32_t first, uint32_t count) const;
   void Send(LeafSearchKind kind, std::string_view body);
   int ChooseGroupBits(double differing) const;
-  void SendSums(const Estimate& estimate);
-  bool ReadingAllPays(const Estimate& estimate) const;
+  void SendSums(const LeafEstimate& estimate);
+  bool ReadingAllPays(const LeafEstimate& estimate) const;
   // All groups of this shape are open.
   void Cut(int group_bits);
   // Adds the sender's syndromes and mine, and decodes what can be decoded.
@@ -127,28 +108,26 @@ class LeafSearch final : public Exchange {
   LeafDifference Explain(uint32_t leaf, uint32_t value) const;
   // Every leaf of the group that is not closed counts as found.
   void TakeWhole(uint32_t group);
-  void GiveUp(const Estimate& estimate);
+  void GiveUp(const LeafEstimate& estimate);
   void SetExpected(const Expectation& expected);
   void Finish();
 
   const Role role_;
   const Prefer prefer_;
   const MappingKey symbol_key_;
-  const MappingKey estimate_key_;
-  const MappingKey fine_key_;
   const std::span<const Digest> leaves_;
   const std::vector<bool> closed_;
   const double most_;
   const bool may_send_key_parities_;
   const uint64_t per_leaf_;
-  const ParityShape parity_shape_;
+  const LeafEstimator estimator_;
 
   enum class Part : uint8_t { kUnknown, kSends, kDecodes };
   Part part_ = Part::kUnknown;
   SymbolShape shape_;
   uint32_t pairs_ = 0;  // of each open group, sent or received
-  double finely_ =
-      0;  // at the side that decodes: leaves by fine parities, or 0
+  // At the side that decodes: leaves by fine parities, 0 if there are none.
+  double finely_ = 0;
   std::vector<OpenGroup> open_;
   uint32_t passes_ = 0;
   MoreSyndromes more_;    // asked for after the last pass

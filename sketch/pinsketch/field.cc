@@ -72,8 +72,18 @@ void AddProductsPortable(const Field& field, const uint32_t* factors,
   }
 }
 
+uint32_t MultiplyEachPortable(const Field& field, const uint32_t* factors,
+                              uint32_t* to, size_t n) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < n; ++i) {
+    to[i] = field.Reduce(MultiplyCarryless(factors[i], to[i]));
+    sum ^= to[i];
+  }
+  return sum;
+}
+
 constexpr Field::Operations kPortableOperations = {
-    AddScaledPortable, AddProductsPortable, DotPortable};
+    AddScaledPortable, AddProductsPortable, DotPortable, MultiplyEachPortable};
 
 #if ROCKSYNC_X86
 #define ROCKSYNC_PCLMUL __attribute__((target("pclmul,sse4.1")))
@@ -84,21 +94,22 @@ ROCKSYNC_PCLMUL inline uint64_t Clmul(uint64_t a, uint64_t b) {
                            _mm_cvtsi64_si128(static_cast<int64_t>(b)), 0)));
 }
 
-ROCKSYNC_PCLMUL uint32_t DotPclmul(const Field& field, const uint32_t* a,
-                                   const uint32_t* b, size_t n) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < n; ++i) sum ^= Clmul(a[i], b[i]);
-  return field.Reduce(sum);
-}
-
-// A product is folded twice: FieldPolynomial has degree <= 7 for every width
-// that matters, and the second fold takes care of what that leaves.
+// A product, or a sum of them, is folded twice: FieldPolynomial has degree <= 7
+// for every width that matters, and the second fold takes care of what that
+// leaves.
 ROCKSYNC_PCLMUL inline uint32_t FoldPclmul(const Field& field,
                                            uint64_t product) {
   const uint64_t tail = FieldPolynomial(field.bits());
   const uint64_t once = Clmul(product >> field.bits(), tail);
   const uint64_t twice = Clmul(once >> field.bits(), tail);
   return static_cast<uint32_t>(product ^ once ^ twice) & field.mask();
+}
+
+ROCKSYNC_PCLMUL uint32_t DotPclmul(const Field& field, const uint32_t* a,
+                                   const uint32_t* b, size_t n) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < n; ++i) sum ^= Clmul(a[i], b[i]);
+  return FoldPclmul(field, sum);
 }
 
 ROCKSYNC_PCLMUL void AddScaledPclmul(const Field& field, uint32_t factor,
@@ -122,8 +133,19 @@ ROCKSYNC_PCLMUL void AddProductsPclmul(const Field& field,
   }
 }
 
-constexpr Field::Operations kPclmulOperations = {AddScaledPclmul,
-                                                 AddProductsPclmul, DotPclmul};
+ROCKSYNC_PCLMUL uint32_t MultiplyEachPclmul(const Field& field,
+                                            const uint32_t* factors,
+                                            uint32_t* to, size_t n) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < n; ++i) {
+    to[i] = FoldPclmul(field, Clmul(factors[i], to[i]));
+    sum ^= to[i];
+  }
+  return sum;
+}
+
+constexpr Field::Operations kPclmulOperations = {
+    AddScaledPclmul, AddProductsPclmul, DotPclmul, MultiplyEachPclmul};
 #endif
 
 const Field::Operations* OperationsOf(CpuLevel level) {

@@ -53,6 +53,10 @@ class Field {
   uint32_t Dot(const uint32_t* a, const uint32_t* b, size_t n) const {
     return operations_->dot(*this, a, b, n);
   }
+  // to[i] *= factors[i] for i < n; the sum of these products.
+  uint32_t MultiplyEach(const uint32_t* factors, uint32_t* to, size_t n) const {
+    return operations_->multiply_each(*this, factors, to, n);
+  }
 
   // A product of degree <= 2 w - 2, reduced.
   uint32_t Reduce(uint64_t product) const;
@@ -66,6 +70,8 @@ class Field {
                          uint32_t* to, size_t n);
     uint32_t (*dot)(const Field& field, const uint32_t* a, const uint32_t* b,
                     size_t n);
+    uint32_t (*multiply_each)(const Field& field, const uint32_t* factors,
+                              uint32_t* to, size_t n);
   };
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <utility>
 
 #include "sketch/pinsketch/root_finding.h"
@@ -105,19 +106,29 @@ std::vector<uint32_t> SymbolSyndromes(const Field& field,
                                       uint32_t count) {
   assert(group_places <= field.mask());
   const size_t groups = symbols.size() / group_places;
+  std::vector<uint32_t> places(group_places);
+  std::iota(places.begin(), places.end(), 1);
   std::vector<uint32_t> powers(group_places);
   for (size_t i = 0; i < group_places; ++i) {
-    powers[i] = Power(field, static_cast<uint32_t>(i + 1), first);
+    powers[i] = Power(field, places[i], first);
   }
   std::vector<uint32_t> syndromes(groups * count);
+  if (groups == 1) {
+    // Symbols times powers are all that has to be kept.
+    uint32_t sum =
+        field.MultiplyEach(symbols.data(), powers.data(), group_places);
+    for (uint32_t& syndrome : syndromes) {
+      syndrome = sum;
+      sum = field.MultiplyEach(places.data(), powers.data(), group_places);
+    }
+    return syndromes;
+  }
   for (uint32_t j = 0; j < count; ++j) {
     for (size_t group = 0; group < groups; ++group) {
       syndromes[group * count + j] = field.Dot(
           powers.data(), &symbols[group * group_places], group_places);
     }
-    for (size_t i = 0; i < group_places; ++i) {
-      powers[i] = field.Multiply(powers[i], static_cast<uint32_t>(i + 1));
-    }
+    field.MultiplyEach(places.data(), powers.data(), group_places);
   }
   return syndromes;
 }

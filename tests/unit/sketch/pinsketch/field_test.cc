@@ -92,6 +92,11 @@ TEST(FieldTest, EveryWidthAndInstructionSet) {
         dot ^= product;
       }
       EXPECT_EQ(field.Dot(a.data(), b.data(), a.size()), dot);
+      std::vector<uint32_t> products = b;
+      EXPECT_EQ(field.MultiplyEach(a.data(), products.data(), a.size()), dot);
+      for (size_t i = 0; i < a.size(); ++i) {
+        ASSERT_EQ(products[i], MultiplySlowly(bits, a[i], b[i])) << bits;
+      }
       std::vector<uint32_t> sum = b;
       field.AddScaled(a[5], a.data(), sum.data(), a.size());
       for (size_t i = 0; i < a.size(); ++i) {

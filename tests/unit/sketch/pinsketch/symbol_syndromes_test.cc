@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <span>
 #include <vector>
 
 namespace rocksync {
@@ -54,6 +56,10 @@ TEST(SymbolSyndromes, LaterOnesContinueTheFirst) {
   const std::vector<uint32_t> all = SymbolSyndromes(field, symbols, 128, 0, 12);
   const std::vector<uint32_t> later =
       SymbolSyndromes(field, symbols, 128, 5, 7);
+  // A group alone is no different.
+  const std::vector<uint32_t> alone =
+      SymbolSyndromes(field, std::span(symbols).first(128), 128, 5, 7);
+  EXPECT_TRUE(std::equal(alone.begin(), alone.end(), later.begin()));
   for (size_t group = 0; group < 4; ++group) {
     for (size_t j = 0; j < 7; ++j) {
       EXPECT_EQ(later[group * 7 + j], all[group * 12 + 5 + j]);

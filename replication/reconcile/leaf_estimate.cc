@@ -1,0 +1,118 @@
+#include "replication/reconcile/leaf_estimate.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "replication/reconcile/leaf_search_messages.h"
+#include "replication/reconcile/leaf_symbols.h"
+
+namespace rocksync {
+namespace {
+
+constexpr int kParityBuckets = 16;
+// If round trips matter.
+constexpr int kHurriedParityBuckets = 64;
+// Odd buckets of the first level, one in so many, where hardly any counts
+// differ, if so many leaves do: half are odd by chance else.
+constexpr int kFewOdd = 8;
+constexpr double kManyLeaves = 24;
+// Fine parities that tell nothing tell that so many times as many leaves differ
+// as they were made for.
+constexpr double kFarMore = 3;
+
+}  // namespace
+
+LeafEstimator::LeafEstimator(const MappingSeed& seed,
+                             std::span<const Digest> leaves,
+                             const std::vector<bool>* closed, Prefer prefer)
+    : leaves_(leaves),
+      closed_(closed),
+      key_(DeriveMapping(seed, kLeafEstimatePurpose, 0)),
+      fine_key_(DeriveMapping(seed, kLeafEstimatePurpose, 1)),
+      shape_(ShapeParities(2 * leaves.size(), prefer == Prefer::kRoundTrips
+                                                  ? kHurriedParityBuckets
+                                                  : kParityBuckets)) {}
+
+// The first level is of counts alone: it tells whether keys are new or
+// overwritten. It has little to say of how many leaves differ where there are
+// many.
+std::string LeafEstimator::Make() const {
+  std::vector<ElementHash> elements;
+  std::vector<ElementHash> counts;
+  elements.reserve(leaves_.size());
+  counts.reserve(leaves_.size());
+  for (uint32_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+    if ((*closed_)[leaf]) continue;
+    const Digest& digest = leaves_[leaf];
+    elements.push_back(LeafElement(leaf, digest));
+    counts.push_back(LeafElement(leaf, {.count = digest.count}));
+  }
+  const size_t first = shape_.buckets / 8;
+  return Parities(counts, key_, shape_).substr(0, first) +
+         Parities(elements, key_, shape_).substr(first);
+}
+
+// A leaf that differs is two elements of the estimate.
+LeafEstimate LeafEstimator::Compare(std::string_view theirs) const {
+  const std::string mine = Make();
+  const double most = 2.0 * static_cast<double>(leaves_.size());
+  const double others = EstimateDifference(mine, theirs, shape_, most,
+                                           /*first_level=*/1) /
+                        2;
+  int odd = 0;
+  for (int i = 0; i < shape_.buckets / 8; ++i) {
+    odd += std::popcount(static_cast<uint8_t>(mine[i] ^ theirs[i]));
+  }
+  if (odd <= shape_.buckets / kFewOdd && others > kManyLeaves) {
+    return {others, true};
+  }
+  return {EstimateDifference(mine, theirs, shape_, most) / 2, false};
+}
+
+std::string LeafEstimator::MakeFine(uint64_t expected) const {
+  std::vector<ElementHash> elements;
+  elements.reserve(leaves_.size());
+  for (uint32_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+    if (!(*closed_)[leaf]) elements.push_back(LeafElement(leaf, leaves_[leaf]));
+  }
+  return FineParities(elements, fine_key_, FineParitiesOfLeaves(expected));
+}
+
+double LeafEstimator::CompareFine(uint64_t expected,
+                                  std::string_view theirs) const {
+  const FineShape shape = FineParitiesOfLeaves(expected);
+  const double elements = EstimateFine(MakeFine(expected), theirs, shape);
+  return std::isfinite(elements) ? elements / 2
+                                 : kFarMore * static_cast<double>(expected);
+}
+
+// --- What differs in leaves
+// ---------------------------------------------------
+
+// Chance tells how many overwritten keys so many leaves have.
+Expectation ExpectOverwritten(double differing, double leaves) {
+  const double all = std::max(leaves, differing + 1);
+  const double keys = -all * std::log1p(-differing / all);
+  return {2 * keys, keys};
+}
+
+// A new key leaves a leaf's counts different mod 4. Two leave them equal if
+// they are on different sides, and as often, or more often, they are on one
+// side and the counts differ by two. The leaves beyond that have overwritten
+// keys.
+Expectation ExpectInLeaves(std::span<const LeafDifference> differences,
+                           uint32_t leaf_count) {
+  std::array<double, 4> leaves{};
+  for (const LeafDifference& one : differences) ++leaves[one.count % 4];
+  const double excess = leaves[0] - leaves[2];
+  if (excess - 3 * std::sqrt(leaves[0] + leaves[2]) < leaves[0] / 2) {
+    return {leaves[1] + leaves[3] + 2 * (leaves[0] + leaves[2]), 0};
+  }
+  Expectation expected = ExpectOverwritten(excess, leaf_count);
+  expected.differences += leaves[1] + leaves[3] + 4 * leaves[2];
+  return expected;
+}
+
+}  // namespace rocksync
