@@ -10,21 +10,16 @@
 namespace rocksync {
 
 CLI::Option* AddSecret(CLI::App* tool, Credentials* credentials) {
-  const CLI::Option* const cluster =
-      tool->add_option("--cluster", credentials->cluster,
-                       "name of the cluster; required. With --certificates it "
-                       "defaults to \"trial\"")
-          ->type_name("NAME");
+  tool->add_option("--cluster", credentials->cluster,
+                   "name of the cluster; required. With --certificates it "
+                   "defaults to \"trial\"")
+      ->type_name("NAME");
   tool->add_option(
           "--secret", credentials->secret_file,
           "file of the cluster's secret: 32 raw bytes, not hex, no newline")
       ->type_name("FILE");
-  tool->callback([credentials, cluster] {
+  tool->callback([credentials] {
     if (!credentials->cluster.empty()) return;
-    // Of a variable that is not set, mostly.
-    if (cluster->count() > 0) {
-      throw CLI::ValidationError("--cluster", "the name is empty");
-    }
     if (credentials->trial_directory.empty()) {
       throw CLI::RequiredError(
           "--cluster (or, for trials, --certificates DIR)");
@@ -75,6 +70,19 @@ std::function<std::string(const std::string&)> AtLeast(uint64_t least) {
                : text + " must be an integer of at least " +
                      std::to_string(least);
   };
+}
+
+void RefuseEmptyArguments(CLI::App* tool) {
+  for (CLI::Option* option : tool->get_options()) {
+    if (option->get_items_expected_max() == 0) continue;
+    const std::string wanted = option->get_positional()
+                                   ? option->get_description()
+                                   : option->get_type_name();
+    option->check([wanted](const std::string& text) {
+      return text.empty() ? "the name is empty; give: " + wanted
+                          : std::string();
+    });
+  }
 }
 
 void AddWalDirs(CLI::App* tool, std::vector<std::string>* wal_dirs) {

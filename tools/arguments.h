@@ -33,6 +33,10 @@ void AddPeerTimeout(CLI::App* tool, Credentials* credentials,
 // A whole number; CLI11's own bounds are told as floating-point numbers.
 std::function<std::string(const std::string&)> AtLeast(uint64_t least);
 
+// Refuses "" for whatever the command takes: it comes of a variable that is not
+// set, mostly. REQUIRES: all options are declared.
+void RefuseEmptyArguments(CLI::App* tool);
+
 void AddWalDirs(CLI::App* tool, std::vector<std::string>* wal_dirs);
 
 // So that root leaves no files in a database that its program, which runs as

@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
         rocksync::AddRestamp, rocksync::AddStatus, rocksync::AddExporter}) {
     commands.push_back(add(&app));
     commands.back().app->set_help_all_flag();  // of the program alone
+    rocksync::RefuseEmptyArguments(commands.back().app);
   }
   try {
     app.parse(argc, argv);

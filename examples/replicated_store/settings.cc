@@ -37,7 +37,6 @@ void AddDatabaseOptions(CLI::App* app, Settings* settings) {
          "Directory of the database; with --certificates it is made if it "
          "does not exist, else `rocksync id --make DIR` makes it")
       ->required()
-      ->check(IsNotEmpty)
       ->type_name("DIR");
   app->add_option("--cluster", settings->cluster,
                   "Name of the cluster; replicas of another are refused")
@@ -230,6 +229,13 @@ void AddOptions(CLI::App* app, Settings* settings) {
   AddReplicationOptions(app, settings);
   AddScrubOptions(app, settings);
   AddIdentityOptions(app, settings);
+  // Of a variable that is not set, mostly. Of zones "" is one.
+  for (CLI::Option* option : app->get_options()) {
+    const bool takes_value = option->get_items_expected_max() > 0;
+    if (takes_value && option->get_name() != "--zone") {
+      option->check(IsNotEmpty);
+    }
+  }
 }
 
 bool HasIdentity(const Settings& settings) {

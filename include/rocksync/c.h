@@ -523,7 +523,8 @@ void rocksync_clone_options_set_progress(
 uint64_t rocksync_clone_replica_id(const char* name, char** errptr);
 
 /* Makes a new replica in the directory `name`, which must not be there, or be
-   empty, or hold a clone that was interrupted. Blocks. All families of the
+   empty, or hold a clone that was interrupted, and must not lie in the
+   directory of another database. Blocks. All families of the
    source are named, as for rocksync_open_column_families; with 0 of them it is
    the default one, with `options`. Returns 1 if the clone is there and was
    proven equal to its source. 0 without an error: it is there, and

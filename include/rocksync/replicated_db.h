@@ -270,15 +270,15 @@ class ReplicatedDB : public VersionSpecificDB {
   // OK: the replica is there; `result->proven_equal` is false if the session
   // could not prove it, for example since a member list of the cluster does not
   // name it yet (docs/operating.md). InvalidArgument: an option, or one of the
-  // two refuses the other, or `name` holds something else. Busy: the source
-  // cannot serve it now, or another program works in `name`. NoSpace: with how
-  // much is needed. IOError, TimedOut: the connection, or (IOError) the
-  // source's storage. Aborted: cancelled.
-  // After an error call it again with the same arguments; it resumes. So it
-  // does after the process was killed, until the copy was opened: then `name`
-  // holds a replica (InvalidArgument), which Open opens and whose first session
-  // proves it equal. Blocks; starts `clone.connections` threads. `result` may
-  // be null.
+  // two refuses the other, or `name` holds something else, or lies in the
+  // directory of another database. Busy: the source cannot serve it now, or
+  // another program works in `name`. NoSpace: with how much is needed. IOError,
+  // TimedOut: the connection, or (IOError) the source's storage. Aborted:
+  // cancelled. After an error call it again with the same arguments; it
+  // resumes. So it does after the process was killed, until the copy was
+  // opened: then `name` holds a replica (InvalidArgument), which Open opens and
+  // whose first session proves it equal. Blocks; starts `clone.connections`
+  // threads. `result` may be null.
   static rocksdb::Status Clone(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,

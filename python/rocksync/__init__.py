@@ -71,7 +71,7 @@ def detach(path):
     """Takes the index out of a database that is not open: a plain one is left."""
     options = library.rocksdb_options_create()
     try:
-        call("rocksync_detach", options, _text(path, "path"), 0, None, None)
+        call("rocksync_detach", options, _path(path), 0, None, None)
     finally:
         library.rocksdb_options_destroy(options)
 
@@ -90,11 +90,11 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
     first session with a peer goes on. If the source has a member list, sessions
     with the clone begin once a newer one has it (Database.set_members)."""
     # For which an earlier call copied; only that one resumes.
-    id = call("rocksync_clone_replica_id", _text(path, "path")) or secrets.randbits(64) or 1
+    id = call("rocksync_clone_replica_id", _path(path)) or secrets.randbits(64) or 1
     because = ctypes.c_void_p()
     with _options(cluster, secret) as (options, replication), \
             _copying(source, _transport(id, certificates, ca, certificate, private_key), progress) as given:
-        call("rocksync_clone", options, replication, _text(path, "path"), 0, None, None, given, ctypes.byref(because))
+        call("rocksync_clone", options, replication, _path(path), 0, None, None, given, ctypes.byref(because))
     return take_text(because.value) if because.value else None
 
 
@@ -122,7 +122,7 @@ def resync(path, *, source, cluster, secret, certificates=None, ca=None, certifi
     carried_over, because = ctypes.c_uint64(), ctypes.c_void_p()
     with _options(cluster, secret) as (options, replication), \
             _copying(source, _transport(id, certificates, ca, certificate, private_key), progress) as given:
-        call("rocksync_resync", options, replication, _text(path, "path"), 0, None, None, given, copy_from_share,
+        call("rocksync_resync", options, replication, _path(path), 0, None, None, given, copy_from_share,
              ctypes.byref(carried_over), ctypes.byref(because))
     return Resynced(carried_over.value, take_text(because.value) if because.value else None)
 
@@ -217,6 +217,14 @@ def _text(text, name):
         raise TypeError(f"{name} is a string, bytes or a path, not {text!r}") from None
     if b"\0" in encoded:
         raise ValueError(f"a zero byte in {name}, {text!r}")
+    return encoded
+
+
+def _path(path):
+    """Of a database, as C takes it."""
+    encoded = _text(path, "path")
+    if not encoded:
+        raise ValueError("path is empty; give the directory of the database")
     return encoded
 
 
@@ -362,9 +370,7 @@ class Database(_Closable, collections.abc.MutableMapping):
             if apply_hook is not None:
                 library.rocksync_options_set_apply_hook(replication, None, NO_DESTRUCTOR, self._hook)
             # RocksDB goes on to open files there, wherever the process is by then.
-            if not os.fspath(path):
-                raise ValueError("path is empty")
-            absolute = os.path.abspath(_text(path, "path"))
+            absolute = os.path.abspath(_path(path))
             opened, way = _Held(), _Held()
             try:
                 opened.take_from("rocksync_open", options, replication, absolute)

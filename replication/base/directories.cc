@@ -9,6 +9,13 @@ namespace rocksync {
 using rocksdb::Env;
 using rocksdb::Status;
 
+Status CheckDatabaseName(const std::string& name) {
+  return name.empty() ? Status::InvalidArgument(
+                            "rocksync: the name of the database is empty",
+                            "give its directory")
+                      : Status::OK();
+}
+
 Status SyncDirectory(Env* env, const std::string& name) {
   std::unique_ptr<rocksdb::Directory> directory;
   const Status status = env->NewDirectory(name, &directory);

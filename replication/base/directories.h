@@ -10,6 +10,10 @@
 
 namespace rocksync {
 
+// InvalidArgument: the name of a database's directory is empty, with which its
+// files would be looked for in the file system's root.
+rocksdb::Status CheckDatabaseName(const std::string& name);
+
 // Makes durable which files are in it.
 rocksdb::Status SyncDirectory(rocksdb::Env* env, const std::string& name);
 

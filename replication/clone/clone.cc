@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "replication/base/directories.h"
 #include "replication/clone/clone_directory.h"
 #include "replication/clone/clone_receiver.h"
 #include "replication/clone/open_replica.h"
@@ -93,6 +94,8 @@ void Prove(ReplicatedDB* db, const CloneOptions& clone, CloneResult* result) {
 
 Status CheckPlaces(const rocksdb::DBOptions& options, const std::string& name,
                    const std::vector<ColumnFamilyDescriptor>& families) {
+  const Status named = CheckDatabaseName(name);
+  if (!named.ok()) return named;
   const bool log_elsewhere = !options.wal_dir.empty() &&
                              options.wal_dir != name &&
                              options.wal_dir != name + "/";
@@ -162,7 +165,8 @@ Status CopyReplica(rocksdb::Env* env, const ReplicatedDBOptions& replication,
                    CloneResult* result) {
   *result = {};
   std::unique_ptr<CloneDirectory> directory;
-  Status s = CheckCloneOptions(clone);
+  Status s = CheckDatabaseName(name);
+  if (s.ok()) s = CheckCloneOptions(clone);
   if (s.ok()) {
     s = CloneDirectory::Prepare(env, name, clone.transport->replica_id(),
                                 &directory);
@@ -192,7 +196,8 @@ Status BecomeReplica(const rocksdb::DBOptions& options,
 Status ReadCloneReplicaId(rocksdb::Env* env, const std::string& directory,
                           uint64_t* replica_id) {
   CloneRecord record;
-  const Status status = ReadCloneRecord(env, directory, &record);
+  Status status = CheckDatabaseName(directory);
+  if (status.ok()) status = ReadCloneRecord(env, directory, &record);
   if (status.ok()) *replica_id = record.replica_id;
   return status;
 }

@@ -11,6 +11,7 @@
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/intended_id.h"
 #include "replication/store/format/marker.h"
+#include "replication/store/open/path_ownership.h"
 #include "replication/store/write/free_space.h"
 #include "rocksync/replica_id.h"
 
@@ -97,7 +98,10 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
                                std::unique_ptr<CloneDirectory>* prepared) {
   std::unique_ptr<CloneDirectory> directory(new CloneDirectory(env, path));
   // So that not even a LOCK is left in what is somebody's.
-  Status status = directory->Look(purpose);
+  Status status = purpose == ClonePurpose::kNewReplica
+                      ? CheckLiesInNoDatabase(env, path)
+                      : Status::OK();
+  if (status.ok()) status = directory->Look(purpose);
   if (status.ok() && directory->empty_) directory->NoteWhatIsMissing();
   if (status.ok()) status = MakeDirectory(env, path);
   if (!status.ok()) return status;

@@ -26,8 +26,8 @@ class CloneDirectory {
   // Makes the directory, or goes on with one in which a clone is unfinished.
   // `replica_id`: what the clone shall be; 0: what an earlier call chose, or a
   // random one. InvalidArgument: something else is there, of which nothing was
-  // touched; or all files are, of what becomes another replica. Busy: another
-  // program works in it.
+  // touched; or all files are, of what becomes another replica; or it lies in a
+  // directory of another database. Busy: another program works in it.
   static rocksdb::Status Prepare(rocksdb::Env* env, const std::string& path,
                                  uint64_t replica_id,
                                  std::unique_ptr<CloneDirectory>* prepared);

@@ -307,6 +307,8 @@ Status ReplicatedDB::Resync(const rocksdb::DBOptions& options,
   ResyncResult scratch;
   if (result == nullptr) result = &scratch;
   *result = {};
+  const Status named = CheckDatabaseName(name);
+  if (!named.ok()) return named;
   rocksdb::DBOptions there = options;
   if (options.wal_dir == name || options.wal_dir == name + "/") {
     there.wal_dir.clear();

@@ -76,6 +76,11 @@ Status ReadBeginning(const std::string& file, std::string* bytes) {
 
 Status ReadClusterSecret(const std::string& file,
                          std::array<uint8_t, 32>* secret) {
+  if (file.empty()) {
+    return Status::InvalidArgument(
+        "the name of the file of the cluster's secret is empty",
+        "give the file that all replicas of the cluster have");
+  }
   std::string bytes;
   Status status = CheckUserMayRead(file);
   if (status.ok()) status = ReadBeginning(file, &bytes);

@@ -55,6 +55,11 @@ rocksdb::Status MakeTrialCertificate(const std::string& directory,
   if (replica_id == 0) {
     return rocksdb::Status::InvalidArgument("replica id 0 is no replica's");
   }
+  if (directory.empty()) {
+    return rocksdb::Status::InvalidArgument(
+        "the name of the directory of trial certificates is empty",
+        "give the directory that all replicas of the trial use");
+  }
   rocksdb::Status s = MakeDirectory(directory);
   CertificatesLock lock;
   if (s.ok()) s = lock.Acquire(directory);

@@ -135,6 +135,7 @@ Status ReplicatedDB::Detach(
     const std::vector<ColumnFamilyDescriptor>& column_families) {
   std::vector<ColumnFamilyDescriptor> families;
   Status status = CheckNotForked();
+  if (status.ok()) status = CheckDatabaseName(name);
   if (status.ok()) status = CheckNoUnfinishedClone(options.env, name);
   if (status.ok()) {
     status = AllFamilies(options, name, column_families, {}, &families);

@@ -260,6 +260,7 @@ Status ReplicatedDB::Restamp(
       std::make_shared<HashCompletionFactory>(replication.cluster_secret);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   Status status = CheckNotForked();
+  if (status.ok()) status = CheckDatabaseName(name);
   if (status.ok()) status = CheckNoUnfinishedClone(options.env, name);
   if (status.ok()) {
     status = AllFamilies(

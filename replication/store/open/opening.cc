@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "replication/base/directories.h"
 #include "replication/base/forked.h"
 #include "replication/base/lock_held.h"
 #include "replication/base/random_bits.h"
@@ -138,12 +139,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
       std::make_shared<HashCompletionFactory>(replication_.cluster_secret);
   // Before anything takes RocksDB's lock: to give it back would take it from
   // another opening in this process.
-  Status status =
-      name_.empty() ? Status::InvalidArgument(
-                          "rocksync: the name of the database is "
-                          "empty",
-                          "give its directory")
-                    : DirectoryClaim::Take(options_.env, name_, &opened_.claim);
+  Status status = DirectoryClaim::Take(options_.env, name_, &opened_.claim);
   if (status.ok()) {
     status = LookAround(options_, replication_, name_, predecessor_, families,
                         &before_);
@@ -518,6 +514,7 @@ Status OpenIndexed(const rocksdb::DBOptions& options,
                    const Predecessor* predecessor,
                    std::vector<ColumnFamilyHandle*>* handles, Opened* opened) {
   Status status = CheckNotForked();
+  if (status.ok()) status = CheckDatabaseName(name);
   if (status.ok()) {
     status = CheckOpenArguments(options, replication, column_families);
   }

@@ -41,6 +41,16 @@ std::string DatabaseAbove(Env* env, const std::string& path,
   return "";
 }
 
+// The database that has its log or tables in `path`, by the file in it; empty:
+// none. The file of a copy says nothing of where it is.
+std::string DatabaseNamedIn(Env* env, const std::string& path) {
+  PathOwner owner;
+  return ReadOwner(env, path, kOwnerFileName, &owner).ok() &&
+                 owner.path.Is(NameOf(path))
+             ? owner.database.path
+             : "";
+}
+
 // By the file in it.
 Status FindNamedOwner(Env* env, const std::string& path,
                       const std::string& directory, FoundOwner* found) {
@@ -117,6 +127,36 @@ bool HoldsLogs(Env* env, const std::string& path) {
 Status ReadOwn(Env* env, const std::string& directory, PathOwner* own) {
   const Status status = ReadOwner(env, directory, kPathsFileName, own);
   return status.IsNotFound() ? Status::OK() : status;
+}
+
+Status CheckLiesInNoDatabase(Env* env, const std::string& path) {
+  std::error_code unknown;
+  std::filesystem::path at =
+      WithoutLinks(std::filesystem::absolute(path, unknown).string());
+  if (unknown) return Status::OK();
+  if (!at.has_filename()) at = at.parent_path();
+  while (at.has_relative_path()) {
+    at = at.parent_path();
+    const std::string around = at.string();
+    if (IsDatabase(env, around)) {
+      return Status::InvalidArgument(
+          "rocksync: " + path + " lies in the directory of another database, " +
+              around,
+          "give a directory outside of it: what copies or removes that one "
+          "would take this one along");
+    }
+    const std::string named = DatabaseNamedIn(env, around);
+    if (!named.empty()) {
+      return Status::InvalidArgument(
+          "rocksync: " + path + " lies in " + around +
+              ", which is for the log or the tables of the database in " +
+              named,
+          "give a directory outside of it; or, if that database does not use "
+          "it any more, remove " +
+              around + "/" + kOwnerFileName);
+    }
+  }
+  return Status::OK();
 }
 
 std::string ArchivedLog(const std::string& path) {

@@ -56,6 +56,12 @@ struct FoundOwner {
 rocksdb::Status FindOwner(rocksdb::Env* env, const std::string& path,
                           const std::string& directory, FoundOwner* found);
 
+// Of a directory for a new database: InvalidArgument if it lies, be it by
+// links, in the directory of another one, or in one that is for that one's log
+// or tables, by the file there.
+rocksdb::Status CheckLiesInNoDatabase(rocksdb::Env* env,
+                                      const std::string& path);
+
 // If `path` ends in `archive`, the directory above it, without links; else
 // empty.
 std::string ArchivedLog(const std::string& path);

@@ -3,6 +3,7 @@ happens when it is used wrongly. usage: python_test.py"""
 
 import copy
 import ctypes
+import functools
 import os
 import pickle
 import random
@@ -322,6 +323,12 @@ class DatabaseTest(unittest.TestCase):
             self.open("b", apply_hook="print")
         with self.assertRaisesRegex(ValueError, "path is empty"):
             rocksync.open("", cluster="test", secret=SECRET)
+        for of_path in (functools.partial(rocksync.clone, source="127.0.0.1:1", cluster="test", secret=SECRET,
+                                          certificates=trial), rocksync.detach):
+            with self.assertRaisesRegex(ValueError, "path is empty; give the directory of the database"):
+                of_path("")
+        with self.assertRaisesRegex(rocksync.Error, "directory of trial certificates is empty: give"):
+            rocksync.clone(self.path("b"), source="127.0.0.1:1", cluster="test", secret=SECRET, certificates="")
         for name, wrong in (("cluster", None), ("secret", 5), ("create", "no")):
             with self.assertRaisesRegex(TypeError, f"{name} is .*, not {wrong!r}"):
                 rocksync.open(self.path("b"), **{"cluster": "test", "secret": SECRET, name: wrong})

@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -25,7 +27,9 @@
 #include "replication/clone/clone_messages.h"
 #include "replication/store/format/clone_record.h"
 #include "rocksdb/utilities/options_util.h"
+#include "rocksync/cluster_secret.h"
 #include "rocksync/replica_id.h"
+#include "rocksync/trial_certificates.h"
 #include "tests/integration/replication/clone_child.h"
 #include "tests/integration/replication/failing_disk.h"
 #include "tests/integration/replication/replica_fixture.h"
@@ -622,6 +626,37 @@ TEST_F(CloneTest, ASourceWithANewerRocksDBIsRefusedBeforeTheCopy) {
   ASSERT_TRUE(IsOk(rocksdb::WriteStringToFile(env, options, name)));
   ASSERT_TRUE(IsOk(Clone()));
   ExpectEqualToSource();
+}
+
+TEST_F(CloneTest, DoesNotLieInItsSource) {
+  const std::string within = source_->setting().directory + "/sub";
+  const rocksdb::Status s = ReplicatedDB::Clone(options_, replication_, within,
+                                                families_, clone_, &result_);
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, within + " lies in the directory of another"));
+  EXPECT_FALSE(fs::exists(within));
+}
+
+// Of a variable that is not set, mostly.
+TEST_F(CloneTest, AnEmptyNameIsToldEverywhere) {
+  const auto is_told = [](const rocksdb::Status& s) {
+    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+    EXPECT_TRUE(Mentions(s, "is empty: give ")) << s.ToString();
+  };
+  is_told(ReplicatedDB::Clone(options_, replication_, "", families_, clone_,
+                              &result_));
+  is_told(
+      ReplicatedDB::Resync(options_, replication_, "", families_, {}, nullptr));
+  is_told(ReplicatedDB::Detach(options_, ""));
+  RestampResult restamped;
+  is_told(
+      ReplicatedDB::Restamp(options_, replication_, "", families_, &restamped));
+  uint64_t id = 0;
+  is_told(ReadCloneReplicaId(rocksdb::Env::Default(), "", &id));
+  TrialCertificate certificate;
+  is_told(MakeTrialCertificate("", 1, &certificate));
+  std::array<uint8_t, 32> secret = {};
+  is_told(ReadClusterSecret("", &secret));
 }
 
 TEST_F(CloneTest, PlacesElsewhereAreRefused) {

@@ -6,8 +6,10 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "replication/store/format/clone_record.h"
+#include "replication/store/format/path_owner.h"
 #include "rocksdb/db.h"
 #include "tests/support/file_content.h"
 #include "tests/support/open_plain.h"
@@ -222,6 +224,59 @@ TEST_F(CloneDirectoryTest, OfADatabaseNothingIsTouched) {
   EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
   EXPECT_FALSE(fs::exists(Dir() + "/" + kCloneRecordFileName));
   EXPECT_FALSE(fs::exists(Dir() + "/LOCK"));
+}
+
+// A backup of that one by its files would have the clone in it.
+TEST_F(CloneDirectoryTest, LiesInNoOtherDatabase) {
+  const std::string around = root_ / "other";
+  fs::create_directories(around + "/sub");
+  std::ofstream(around + "/CURRENT") << "MANIFEST-000001\n";
+  fs::create_directory_symlink(around + "/sub", root_ / "link");
+  for (const std::string& name :
+       {around + "/clone", around + "/sub/clone/", around + "/sub",
+        root_ / "link/clone", root_ / "link/../clone", root_ / "link"}) {
+    std::unique_ptr<CloneDirectory> directory;
+    const Status s =
+        CloneDirectory::Prepare(Env::Default(), name, 5, &directory);
+    EXPECT_TRUE(s.IsInvalidArgument()) << name << s.ToString();
+    EXPECT_NE(s.ToString().find(name +
+                                " lies in the directory of another database, " +
+                                around + ": give a directory outside of it"),
+              std::string::npos)
+        << name << s.ToString();
+  }
+  EXPECT_TRUE(fs::is_empty(around + "/sub"));
+  EXPECT_FALSE(fs::exists(around + "/clone"));
+  EXPECT_TRUE(Prepare().ok()) << "which lies beside it";
+}
+
+TEST_F(CloneDirectoryTest, LiesInNoDirectoryOfAnothersLog) {
+  const std::string log = root_ / "log";
+  fs::create_directory(log);
+  PathOwner owner;
+  owner.token = 1;
+  owner.database = NameOf(root_ / "elsewhere");
+  owner.path = NameOf(log);
+  std::vector<FormerOwner> former;
+  ASSERT_TRUE(WriteOwner(Env::Default(), kOwnerFileName, owner,
+                         /*replaces=*/false, &former)
+                  .ok());
+  std::unique_ptr<CloneDirectory> directory;
+  const Status s =
+      CloneDirectory::Prepare(Env::Default(), log + "/clone", 5, &directory);
+  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+  EXPECT_NE(s.ToString().find("log or the tables of the database in " +
+                              (root_ / "elsewhere")),
+            std::string::npos)
+      << s.ToString();
+  fs::rename(log, root_ / "copy");
+  // What was moved, or copied, says nothing any more of where it is; a moved
+  // one is known by its inode.
+  fs::remove_all(root_ / "copy2");
+  fs::copy(root_ / "copy", root_ / "copy2", fs::copy_options::recursive);
+  EXPECT_TRUE(CloneDirectory::Prepare(Env::Default(), root_ / "copy2/clone", 5,
+                                      &directory)
+                  .ok());
 }
 
 TEST_F(CloneDirectoryTest, ADamagedRecordIsNoRecord) {
