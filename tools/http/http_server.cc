@@ -1,6 +1,7 @@
 #include "tools/http/http_server.h"
 
 #include <poll.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -334,6 +335,30 @@ void SayBusy(int socket) {
   ::send(socket, kBusy.data(), kBusy.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+// A target that is a whole URL, as RFC 9112 (3.2.2) has it: its host counts,
+// and not that of the header. Several headers are left to be refused, and so is
+// a request that has to have one, and has none.
+void TakeHostOutOfTarget(httplib::Request* request) {
+  constexpr std::string_view kScheme = "http://";
+  const std::string_view target = request->target;
+  const size_t headers = request->get_header_value_count("Host");
+  const bool may_lack_host = request->version == "HTTP/1.0";
+  if (headers > 1 || (headers == 0 && !may_lack_host) ||
+      target.size() < kScheme.size() ||
+      ::strncasecmp(target.data(), kScheme.data(), kScheme.size()) != 0) {
+    return;
+  }
+  const size_t end =
+      std::min(target.find_first_of("/?#", kScheme.size()), target.size());
+  const std::string host(target.substr(kScheme.size(), end - kScheme.size()));
+  // The path was decoded, and no host has anything to be decoded.
+  if (host.find('%') != std::string::npos) return;
+  request->path.erase(0, end);
+  if (!request->path.starts_with('/')) request->path.insert(0, "/");
+  request->headers.erase("Host");
+  request->set_header("Host", host);
+}
+
 // Of what a browser sends once, and a proxy may read otherwise than we do.
 // Empty: all is well.
 std::string RefusalOfSeveral(const httplib::Request& request) {
@@ -412,6 +437,7 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
                                // Any part may be asked for any number of
                                // times, and the library would send them all.
                                request.ranges.clear();
+                               TakeHostOutOfTarget(&request);
                              });
     busy = stream.IsGivenUp();
   }

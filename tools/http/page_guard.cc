@@ -15,12 +15,18 @@ std::string Lower(std::string text) {
 
 bool IsDigit(unsigned char c) { return std::isdigit(c) != 0; }
 
+// A dot at a name's end says that it is whole, as names here are.
+std::string WithoutDot(std::string name) {
+  if (name.ends_with('.')) name.pop_back();
+  return name;
+}
+
 // Of "name:port" or "name".
 std::string NameOf(const std::string& host) {
   const size_t colon = host.rfind(':');
   const bool port = colon != std::string::npos && colon + 1 < host.size() &&
                     std::all_of(host.begin() + colon + 1, host.end(), IsDigit);
-  return port ? host.substr(0, colon) : host;
+  return WithoutDot(port ? host.substr(0, colon) : host);
 }
 
 }  // namespace
@@ -31,7 +37,7 @@ PageGuard::PageGuard(const std::vector<std::string>& names, std::string remedy)
     // As in a Host header.
     const bool bare_ipv6 =
         name.find(':') != std::string::npos && !name.starts_with('[');
-    names_.push_back(Lower(bare_ipv6 ? "[" + name + "]" : name));
+    names_.push_back(Lower(bare_ipv6 ? "[" + name + "]" : WithoutDot(name)));
   }
 }
 

@@ -12,8 +12,9 @@ namespace rocksync {
 
 class PageGuard {
  public:
-  // Answers to "localhost", 127.0.0.1, [::1] and `names`, whatever the port: it
-  // is another one behind a tunnel (`ssh -L`). `remedy`: what else to do, for
+  // Answers to "localhost", 127.0.0.1, [::1] and `names`, in any case and with
+  // or without a dot at their end, whatever the port: it is another one behind
+  // a tunnel (`ssh -L`). `remedy`: what else to do, for
   // who is refused; may be empty.
   explicit PageGuard(const std::vector<std::string>& names,
                      std::string remedy = "");
@@ -30,7 +31,7 @@ class PageGuard {
  private:
   std::string remedy_;
   bool any_host_ = false;
-  std::vector<std::string> names_;  // in lower case
+  std::vector<std::string> names_;  // in lower case, without a dot at the end
 };
 
 // Whether only programs of this machine reach a port on this address.

@@ -22,6 +22,8 @@
 namespace rocksync {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -261,6 +263,42 @@ TEST_F(HttpServerTest, SendsAPageOnceWhateverPartsAreAskedFor) {
   }
 }
 
+// As RFC 9112 (3.2.2) has it: what the target says is the host, and not Host.
+TEST_F(HttpServerTest, ATargetMayBeAWholeUrl) {
+  Start(Patient());
+  const auto ask = [this](const std::string& target,
+                          const std::string& headers) {
+    return Ask("GET " + target + " HTTP/1.1\r\n" + headers + "\r\n");
+  };
+  const std::string here = "http://127.0.0.1:" + std::to_string(port_);
+  for (const std::string& target :
+       {here + "/", here, here + "?x=1", here + "/?x=/large",
+        std::string("HTTP://LOCALHOST/")}) {
+    EXPECT_THAT(ask(target, "Host: localhost\r\n"),
+                AllOf(StartsWith("HTTP/1.1 200"), EndsWith("here")))
+        << target;
+  }
+  EXPECT_THAT(ask(here + "/", "Host: evil.example\r\n"),
+              StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(Ask("GET " + here + "/ HTTP/1.0\r\n\r\n"), EndsWith("here"));
+  for (const char* target :
+       {"http://evil.example/", "http://evil.example",
+        "http://localhost@evil.example/", "http://evil.example?@localhost/",
+        "http://evil.example%2f@localhost/", "http:///", "http://"}) {
+    EXPECT_THAT(ask(target, "Host: localhost\r\n"),
+                AnyOf(StartsWith("HTTP/1.1 403"), StartsWith("HTTP/1.1 404")))
+        << target;
+  }
+  EXPECT_THAT(ask(here + "/", "Host: localhost\r\nHost: localhost\r\n"),
+              StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(ask(here + "/", ""), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(
+      ask(here + "/", "Host: localhost\r\nOrigin: http://evil.example\r\n"),
+      StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(ask("https://localhost/", "Host: localhost\r\n"),
+              StartsWith("HTTP/1.1 404"));
+}
+
 TEST_F(HttpServerTest, RefusesOthersWithAnAnswer) {
   Start(Patient());
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "PATCH"}) {
@@ -284,16 +322,18 @@ TEST_F(HttpServerTest, RefusesOthersWithAnAnswer) {
 }
 
 TEST(PageGuard, ALoopbackNameIsOneAtEveryPort) {
-  const PageGuard guard({"Db1.Example"}, "a remedy");
+  const PageGuard guard({"Db1.Example", "b.Example."}, "a remedy");
   for (const char* host :
        {"localhost:8080", "LOCALHOST:1", "127.0.0.1:7480", "127.0.0.1",
-        "[::1]:8080", "[::1]", "db1.example:80"}) {
+        "[::1]:8080", "[::1]", "db1.example:80", "LOCALHOST.",
+        "localhost.:8080", "DB1.Example.", "127.0.0.1.:80", "b.example"}) {
     EXPECT_EQ(guard.Refusal(host, ""), "") << host;
     EXPECT_EQ(guard.Refusal(host, std::string("http://") + host), "") << host;
   }
   for (const char* host :
        {"", "evil.example", "evil.example:7480", "127.0.0.1:7480.evil.example",
-        "localhost.evil.example", "localhost:", "1:80", "db1.example:x"}) {
+        "localhost.evil.example", "localhost:", "1:80", "db1.example:x",
+        "localhost..", ".", "localhost.evil.example.", ".localhost"}) {
     EXPECT_THAT(guard.Refusal(host, ""), HasSubstr("a remedy")) << host;
   }
   EXPECT_NE(guard.Refusal("localhost:8080", "http://localhost:7480"), "");
