@@ -159,7 +159,7 @@ rocksdb::Status PrintStatus(const std::string& text, bool as_json,
   const rocksdb::Status status = CheckIsStatus(json);
   if (!status.ok()) return status;
   if (as_json) {
-    out << text << "\n";
+    out << PrintableAscii(text) << "\n";
     return rocksdb::Status::OK();
   }
   const StatusFields fields(json);

@@ -35,7 +35,7 @@ class Printer {
   // `text` is an object of status_report.h.
   void Difference(const std::string& text) {
     if (as_json_) {
-      out_ << text << "\n";
+      out_ << PrintableAscii(text) << "\n";
       return;
     }
     const json object = ParseJson<json>(text);
@@ -54,7 +54,7 @@ class Printer {
     }
     *equal = result.Flag("equal");
     if (as_json_) {
-      out_ << text << "\n";
+      out_ << PrintableAscii(text) << "\n";
       return Status::OK();
     }
     if (*equal) {

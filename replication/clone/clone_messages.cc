@@ -5,6 +5,7 @@
 
 #include "replication/membership/authentication.h"
 #include "replication/session/messages.h"
+#include "replication/session/peer_text.h"
 #include "sketch/element/coding.h"
 
 namespace rocksync {
@@ -195,7 +196,7 @@ absl::Status ReadCloneRefusal(std::string_view message, CloneRefusal* refusal) {
     return Wrong("a refusal is malformed");
   }
   refusal->kind = static_cast<CloneRefusal::Kind>(kind);
-  refusal->text.assign(message);
+  refusal->text = PeerText(message);
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include "replication/membership/setup.h"
 #include "replication/session/limits.h"
 #include "replication/session/messages.h"
+#include "replication/session/peer_text.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
 
@@ -32,7 +33,7 @@ absl::Status Take(MessageType type, std::string_view* message) {
         absl::StrCat(type == MessageType::kChallenge
                          ? "the replica that was dialed refuses: "
                          : "the one that dialed refuses: ",
-                     absl::string_view(message->data(), message->size())));
+                     PeerText(*message)));
   }
   return absl::InvalidArgumentError(
       "the peer does not speak rocksync, or speaks out of turn");

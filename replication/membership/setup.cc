@@ -8,6 +8,7 @@
 #include "replication/membership/incarnation.h"
 #include "replication/session/limits.h"
 #include "replication/session/messages.h"
+#include "replication/session/peer_text.h"
 #include "rocksync/replica_id.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
@@ -17,10 +18,6 @@ namespace {
 
 constexpr std::string_view kMagic = "rocksync";
 constexpr size_t kConfirmBytes = 16;
-
-absl::string_view View(std::string_view text) {
-  return {text.data(), text.size()};
-}
 
 bool GetName(std::string_view* input, std::string* name) {
   std::string_view view;
@@ -113,7 +110,7 @@ std::string OfOneAlone(const SetupFacts& one, const SetupFacts& other) {
         [&](const SetupFamily& theirs) { return theirs.name == family.name; });
     if (shared || ++count > kMaxNames) continue;
     absl::StrAppend(&names, count > 1 ? ", \"" : "\"",
-                    family.name.substr(0, kMaxBytes),
+                    PeerText(family.name.substr(0, kMaxBytes)),
                     family.name.size() > kMaxBytes ? "...\"" : "\"");
   }
   if (count == 0) return "";
@@ -302,7 +299,7 @@ absl::Status Setup::ReceiveRefusal(std::string_view body) {
       proven ? "" : ", and does not prove that it knows the cluster's secret",
       body.empty()
           ? absl::StrCat(", by number ", static_cast<int>(reason), " alone")
-          : absl::StrCat(": ", View(body))));
+          : absl::StrCat(": ", PeerText(body))));
 }
 
 absl::Status Setup::Refuse(RefusalReason reason, const std::string& text) {
@@ -319,8 +316,8 @@ absl::Status Setup::Refuse(RefusalReason reason, const std::string& text) {
 absl::Status Setup::CheckPeer() {
   if (peer_.cluster != mine_.cluster) {
     return Refuse(RefusalReason::kCluster,
-                  absl::StrCat("cluster \"", peer_.cluster, "\" met cluster \"",
-                               mine_.cluster,
+                  absl::StrCat("cluster \"", PeerText(peer_.cluster),
+                               "\" met cluster \"", PeerText(mine_.cluster),
                                "\"; correct the peer's address, or the cluster"
                                " name"));
   }
@@ -426,12 +423,12 @@ absl::Status Setup::CheckFamilies() {
     if (peer_.families[i] != mine_.families[i]) {
       return Refuse(
           RefusalReason::kComparator,
-          absl::StrCat("family \"", mine_.families[i].name, "\" is ordered by ",
-                       peer_.families[i].comparator, " on replica ",
-                       ReplicaIdHex(peer_.replica_id), " and by ",
-                       mine_.families[i].comparator, " on replica ",
-                       ReplicaIdHex(mine_.replica_id),
-                       "; open it with one comparator"));
+          absl::StrCat(
+              "family \"", PeerText(mine_.families[i].name),
+              "\" is ordered by ", PeerText(peer_.families[i].comparator),
+              " on replica ", ReplicaIdHex(peer_.replica_id), " and by ",
+              PeerText(mine_.families[i].comparator), " on replica ",
+              ReplicaIdHex(mine_.replica_id), "; open it with one comparator"));
     }
   }
   return absl::OkStatus();

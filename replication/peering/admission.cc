@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "replication/base/status.h"
+#include "replication/session/peer_text.h"
 
 namespace rocksync {
 namespace {
@@ -59,8 +60,8 @@ absl::Status CheckCluster(const std::string& listeners,
                           const std::string& dialers) {
   if (listeners == dialers) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "another cluster: the one that dials names \"" + dialers +
-      "\", the replica that it dialed belongs to \"" + listeners +
+      "another cluster: the one that dials names \"" + PeerText(dialers) +
+      "\", the replica that it dialed belongs to \"" + PeerText(listeners) +
       "\"; correct the address, or the cluster's name");
 }
 
@@ -137,7 +138,7 @@ rocksdb::Status RefuseCluster(Connection* connection,
                               const std::string& cluster) {
   TimedConnection peer(connection, began + kProveTimeout);
   return peer.Judge(absl::FailedPreconditionError(
-      "another cluster: the one that dials names \"" + cluster +
+      "another cluster: the one that dials names \"" + PeerText(cluster) +
       "\", of which no replica listens on this port at present; correct the "
       "address or the cluster's name, or start that replica"));
 }

@@ -165,7 +165,8 @@ enum class EndReason : uint8_t {
 inline constexpr size_t kMaxTextBytes = 512;
 struct End {
   EndReason reason = EndReason::kFailed;
-  std::string text;  // for people, cut to kMaxTextBytes
+  // For people, cut to kMaxTextBytes; a decoded one is as PeerText has it.
+  std::string text;
 };
 // reason (1) | text
 void EncodeEnd(const End& end, std::string* out);

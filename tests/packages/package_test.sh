@@ -158,6 +158,7 @@ complete_words() {  # PROGRAM WORD...
 [[ $(complete_words rocksync-store --redis-p) == --redis-port ]] || fail "completion of an option"
 [[ $(complete_words rocksync-store --ca = /etc/passw) == */etc/passwd* ]] || fail "completion of a file behind ="
 [[ -z $(complete_words rocksync-store --redis-port "") ]] || fail "completion of a number"
+[[ -z $(complete_words rocksync status "") ]] || fail "completion of an address"
 # A fresh shell finds it by the program's name, in the program's own package.
 for program in rocksync rocksync-store; do
   inside bash -c 'source "/usr/share/bash-completion/completions/$1" && complete -p "$1"' bash "$program" | grep -F -- '-F _rocksync' >/dev/null ||

@@ -496,6 +496,11 @@ TEST(StatusOfAnybodyTest, IsPrintedWithoutControlCharacters) {
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 7) << said;
   for (const char c : said) EXPECT_TRUE(c == '\n' || (c >= ' ' && c <= '~'));
   EXPECT_THAT(said, HasSubstr("?[2J?replica_id x"));
+  // Ours has none of these bytes.
+  out.str("");
+  const std::string raw = std::string(kIdAnd) + "\"a\":\"\xc2\x9b\x7f\"}";
+  ASSERT_TRUE(IsOk(PrintStatus(raw, /*as_json=*/true, out)));
+  EXPECT_EQ(out.str(), std::string(kIdAnd) + "\"a\":\"???\"}\n");
 }
 
 TEST(StatusOfAnybodyTest, ValuesAreInOneColumn) {

@@ -192,6 +192,10 @@ TEST(CloneMessageTest, OthersAreNotTakenForIt) {
     EXPECT_EQ(refusal.kind, kind);
     EXPECT_EQ(refusal.text, "why");
   }
+  EXPECT_TRUE(ReadCloneRefusal(
+                  CloneRefusalMessage({Refusal::kLater, "w\x1b\xff"}), &refusal)
+                  .ok());
+  EXPECT_EQ(refusal.text, R"(w\x1b\xff)") << "which is for people";
   EXPECT_FALSE(
       ReadCloneRefusal(CloneRefusalMessage({static_cast<Refusal>(3), "why"}),
                        &refusal)

@@ -158,6 +158,27 @@ TEST_F(SetupTest, AnotherCluster) {
   ExpectRefused("cluster \"orders\" met cluster \"billing\"");
 }
 
+// A terminal would obey it, and a log could not be read.
+TEST_F(SetupTest, WhatAPeerNamesIsTold) {
+  listener_facts_.cluster = "b\xff\x1b[2J";
+  ExpectRefused(R"(met cluster "b\xff\x1b[2J")");
+  listener_facts_ = Facts(2);
+  listener_facts_.families[1].name = "us\xc2\x9b";
+  ExpectRefused(R"(0000000000000002 alone has "us\xc2\x9b")");
+  listener_facts_ = Facts(2);
+  listener_facts_.families[1].comparator = "\n\xff";
+  ExpectRefused(R"(ordered by leveldb.BytewiseComparator)");
+  EXPECT_THAT(std::string(dialer_->status().message()),
+              HasSubstr(R"(by \x0a\xff on)"));
+  // The text of a refusal, too.
+  listener_facts_ = Facts(2);
+  rocksync::Setup dialer(Role::kInitiator, dialer_facts_, dialer_secret_, {});
+  EXPECT_FALSE(
+      dialer.Receive("\x12\x01" + std::string(16, 'p') + "no\xff\n").ok());
+  EXPECT_THAT(std::string(dialer.status().message()),
+              HasSubstr(R"(: no\xff\x0a)"));
+}
+
 TEST_F(SetupTest, AnotherSecret) {
   listener_secret_[31] ^= 1;
   ExpectRefused("cluster secret");

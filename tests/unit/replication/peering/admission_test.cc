@@ -40,6 +40,37 @@ TEST_F(AdmissionTest, TheFirstMessageIsNotReceivedTwice) {
   EXPECT_EQ(challenge, admission.challenge);
 }
 
+// Either name is somebody else's to one of the two.
+TEST_F(AdmissionTest, ClustersAreToldInPrintableText) {
+  auth_hello_ = AuthHelloMessage({"d\xff\x1b[2J", AuthNonce{}});
+  ASSERT_TRUE(pipe_.dialer->Send(auth_hello_, timeout_).ok());
+  AdmissionTerms terms = terms_;
+  terms.cluster = "l\xfe";
+  Admission admission;
+  const rocksdb::Status s = AnswerAuthHello(terms, AdmissionClock::now(),
+                                            pipe_.listener.get(), &admission);
+  const std::string dialed = R"(the one that dials names "d\xff\x1b[2J")";
+  EXPECT_NE(s.ToString().find(dialed), std::string::npos) << s.ToString();
+  std::string farewell;
+  ASSERT_TRUE(pipe_.dialer->Receive(&farewell, timeout_).ok());
+  EXPECT_NE(farewell.find(dialed + R"(, the replica that it dialed belongs )"
+                                   R"(to "l\xfe")"),
+            std::string::npos)
+      << farewell;
+  const rocksdb::Status refused = RefuseCluster(
+      pipe_.listener.get(), AdmissionClock::now(), "d\xff\x1b[2J");
+  EXPECT_NE(refused.ToString().find(dialed), std::string::npos)
+      << refused.ToString();
+}
+
+TEST_F(AdmissionTest, AFarewellIsToldInPrintableText) {
+  ASSERT_TRUE(pipe_.listener->Send(FarewellMessage("no\xff\n"), timeout_).ok());
+  Admission admission;
+  const rocksdb::Status s = AuthHelloAt(terms_, pipe_.dialer.get(), &admission);
+  EXPECT_NE(s.ToString().find(R"(refuses: no\xff\x0a)"), std::string::npos)
+      << s.ToString();
+}
+
 // Both share the time of one authentication: what was spent on the first
 // message is gone.
 TEST_F(AdmissionTest, TheWholeAuthenticationHasOneTimeLimit) {

@@ -302,6 +302,8 @@ TEST(EndTest, LiteralBytes) {
   struct End end;
   ASSERT_TRUE(DecodeEnd(body, &end).ok());
   EXPECT_EQ(end.text, "adopting, 43 %");
+  ASSERT_TRUE(DecodeEnd("\x02 a\x1b\xff", &end).ok());
+  EXPECT_EQ(end.text, R"( a\x1b\xff)") << "which is for people";
   ExpectMalformed(DecodeEnd("", &end), "unknown reason");
   ExpectMalformed(DecodeEnd(Bytes("08"), &end), "unknown reason");
   ExpectMalformed(DecodeEnd("\x01" + std::string(513, 'x'), &end), "too long");
