@@ -62,12 +62,24 @@ std::string Plain(const Json& value) {
                                           : value.dump());
 }
 
-// Lists of others than names have lines of their own, or none. An empty one
-// looks like one of names.
+// These have lines of their own. An empty one looks like one of names.
 bool IsListOfObjects(std::string_view name, const Json& value) {
   if (!value.is_array()) return false;
   if (!value.empty()) return value[0].is_object();
-  return name == "member_list" || name == "peers" || name == "clones";
+  return name == "peers" || name == "clones";
+}
+
+// The ids, of which the next list is made; a long one is cut.
+std::string MemberIds(const Json& list) {
+  constexpr size_t kMost = 32;
+  std::string ids;
+  for (size_t i = 0; i < std::min(list.size(), kMost); ++i) {
+    ids += (i == 0 ? "" : " ") + StatusFields(list[i]).Text("replica_id");
+  }
+  if (list.size() > kMost) {
+    ids += " and " + std::to_string(list.size() - kMost) + " more (--json)";
+  }
+  return ids;
 }
 
 struct Line {
@@ -81,6 +93,9 @@ void AddFields(const std::string& prefix, const Json& object, uint64_t now_ms,
   for (const auto& [name, value] : object.items()) {
     if (value.is_object()) {
       AddFields(prefix + name + ".", value, now_ms, lines);
+    } else if (name == "member_list" && value.is_array()) {
+      if (value.empty()) continue;
+      lines->push_back({PrintableAscii(prefix + name), MemberIds(value)});
     } else if (!IsListOfObjects(name, value)) {
       lines->push_back({PrintableAscii(prefix + name),
                         IsMoment(name, value)

@@ -515,6 +515,31 @@ TEST(StatusOfAnybodyTest, ValuesAreInOneColumn) {
             "disk.free                   1\n");
 }
 
+// Who writes the next list needs the ids of this one.
+TEST(StatusOfAnybodyTest, MembersAreNamed) {
+  const auto table = [](const std::string& list) {
+    std::ostringstream out;
+    EXPECT_TRUE(IsOk(PrintStatus(std::string(kIdAnd) +
+                                     "\"tombstone_gc\":{\"member_list\":[" +
+                                     list + "]}}",
+                                 false, out)));
+    return out.str();
+  };
+  const std::string id = "replica_id               00000000000000a1\n";
+  EXPECT_EQ(table(R"({"replica_id":"00000000000000a1","held_ms":5},)"
+                  R"({"replica_id":"00000000000000b2"})"),
+            id + "tombstone_gc.member_list 00000000000000a1 "
+                 "00000000000000b2\n");
+  EXPECT_EQ(table(""), "replica_id 00000000000000a1\n");
+  // Of 1 024 a terminal shows some.
+  std::string many = R"({"replica_id":"1"})";
+  for (int i = 0; i < 33; ++i) many += R"(,{"replica_id":"2"})";
+  EXPECT_THAT(table(many), testing::EndsWith(" 2 2 and 2 more (--json)\n"));
+  for (const char* wrong : {"5", "[5]", "{}", "\"x\"", R"({"replica_id":5})"}) {
+    table(wrong);
+  }
+}
+
 TEST_F(ToolTest, StatusNamesAPeerByItsIdOrSaysThatItWasNotMet) {
   std::ostringstream out;
   ASSERT_TRUE(IsOk(PrintStatus(
