@@ -12,6 +12,11 @@ namespace rocksync {
 inline constexpr std::string_view kIndexBuildInProgress =
     "index build in progress";
 
+// Of an error of a peer: one of the two reads its database into the index.
+inline bool IsOfIndexBuild(std::string_view error) {
+  return error.find(kIndexBuildInProgress) != std::string_view::npos;
+}
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_BASE_INDEX_BUILD_TEXT_H_

@@ -61,12 +61,6 @@ std::string NameOf(const PeerStats& peer) {
                          : ReplicaIdHex(peer.replica_id);
 }
 
-// One of the two reads its database into the index, which has metrics of its
-// own there.
-bool IsOfIndexBuild(const std::string& error) {
-  return error.find(kIndexBuildInProgress) != std::string::npos;
-}
-
 std::vector<Peer> PeersOf(const ReplicationStats& stats) {
   std::map<std::string, Peer> peers;
   for (const PeerStats& from : stats.peers) {
@@ -87,6 +81,7 @@ std::vector<Peer> PeersOf(const ReplicationStats& stats) {
     peer.lag_ms = std::max(peer.lag_ms, from.stream.lag_ms);
     peer.stream_open |= from.stream.open != 0;
     peer.in_session |= !from.last.finished && !from.last.peer.empty();
+    // It has metrics of its own where the index is built.
     peer.index_building |= IsOfIndexBuild(from.last_error);
     peer.failing &=
         !from.last_error.empty() && !IsOfIndexBuild(from.last_error);

@@ -54,6 +54,8 @@ class PeerList {
 
   // A session with this peer is wanted soon.
   void Ask(size_t number, uint64_t now_ms) { schedule_.Ask(number, now_ms); }
+  // See schedule.h.
+  void RetryFailed(uint64_t now_ms) { schedule_.RetryFailed(now_ms); }
   void Ended(size_t number, SessionOutcome outcome, uint64_t now_ms) {
     schedule_.Ended(number, outcome, now_ms);
   }

@@ -173,7 +173,12 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
           options.shared_listener == nullptr
               ? nullptr
               : SharedListenerAccess::SwitchOf(*options.shared_listener)),
-      scrubber_(&replica_, [this](uint64_t ms) { return AllEqualSince(ms); }),
+      scrubber_(
+          &replica_, [this](uint64_t ms) { return AllEqualSince(ms); },
+          [this] {
+            replica_.stats.ForgetIndexBuild();
+            session_dialers_.RetryFailed();
+          }),
       session_dialers_(&replica_, std::random_device{}()),
       stream_dialers_(
           &replica_, std::random_device{}(),

@@ -97,6 +97,14 @@ void Schedule::Ask(size_t peer, uint64_t now_ms) {
   found->second.asked = true;
 }
 
+void Schedule::RetryFailed(uint64_t now_ms) {
+  for (auto& [number, peer] : peers_) {
+    if (peer.failures == 0 || !peer.due_ms) continue;
+    peer.failures = 0;
+    peer.due_ms = std::min(*peer.due_ms, now_ms);
+  }
+}
+
 void Schedule::Begins(size_t peer) {
   const auto found = peers_.find(peer);
   if (found != peers_.end()) found->second.asked = false;

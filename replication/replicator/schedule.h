@@ -58,6 +58,10 @@ class Schedule {
   // Makes a peer due now, whatever went before; again once the session that is
   // under way is over, since its snapshot may be older than what was asked for.
   void Ask(size_t peer, uint64_t now_ms);
+  // What kept sessions from success is over: who is to be tried again after a
+  // failure is due now, and its next failure counts as the first. Who waits for
+  // its turn goes on to.
+  void RetryFailed(uint64_t now_ms);
   // A session with the peer begins, and serves who has asked so far.
   void Begins(size_t peer);
 

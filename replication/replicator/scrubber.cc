@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <system_error>
+#include <utility>
 
 #include "replication/peering/monotonic_ms.h"
 #include "replication/store/store.h"
@@ -32,9 +33,11 @@ rocksdb::Status NotGoingOn(const rocksdb::Status& why) {
 }  // namespace
 
 Scrubber::Scrubber(ReplicatorContext* replica,
-                   std::function<bool(uint64_t ms)> all_equal_since)
+                   std::function<bool(uint64_t ms)> all_equal_since,
+                   std::function<void()> index_built)
     : replica_(replica),
       all_equal_since_(std::move(all_equal_since)),
+      index_built_(std::move(index_built)),
       scrub_(StoreAccess::NewScrub(replica->db)) {}
 
 void Scrubber::Stop() {
@@ -85,6 +88,7 @@ bool Scrubber::Due() const {
 void Scrubber::Run() {
   while (!replica_->stopping) {
     WatchClock();
+    if (!IsIndexBuilt()) continue;
     {
       std::unique_lock lock(mutex_);
       if (paused_ || !Due()) {
@@ -92,14 +96,7 @@ void Scrubber::Run() {
         if (replica_->stopping || paused_) continue;
       }
     }
-    // Whoever reads an existing database looks at everything anyway.
-    const IndexBuildProgress build = replica_->db->GetIndexBuildProgress();
-    if (!build.done) {
-      if (!build.status.ok()) Fail(build.status);
-      (void)replica_->db->WaitForIndexBuild(
-          static_cast<uint64_t>(kPoll.count()) / 10);
-      continue;
-    }
+    if (!IsIndexBuilt()) continue;
     ResolveQuarantined();
     const bool due = [this] {
       const std::lock_guard lock(mutex_);
@@ -107,6 +104,20 @@ void Scrubber::Run() {
     }();
     if (due) Work();
   }
+}
+
+// Whoever reads an existing database looks at everything anyway.
+bool Scrubber::IsIndexBuilt() {
+  const IndexBuildProgress build = replica_->db->GetIndexBuildProgress();
+  if (build.done) {
+    if (std::exchange(building_, false)) index_built_();
+    return true;
+  }
+  building_ = true;
+  if (!build.status.ok()) Fail(build.status);
+  (void)replica_->db->WaitForIndexBuild(static_cast<uint64_t>(kPoll.count()) /
+                                        10);
+  return false;
 }
 
 void Scrubber::WatchClock() {

@@ -1,6 +1,6 @@
 // The thread that looks after what is stored: it scrubs, at an interval, on
 // call, and on from where an earlier process stopped, no faster than it may;
-// and it notices a wall clock that jumps.
+// and it notices the end of an index build, and a wall clock that jumps.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_SCRUBBER_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_SCRUBBER_H_
@@ -26,9 +26,11 @@ namespace rocksync {
 class Scrubber {
  public:
   // `all_equal_since(ms)`: the digests of every configured peer were equal in
-  // a session that began after this reading of the wall clock.
+  // a session that began after this reading of the wall clock. `index_built`
+  // is called when an index build has ended, but for one of a moment.
   Scrubber(ReplicatorContext* replica,
-           std::function<bool(uint64_t ms)> all_equal_since);
+           std::function<bool(uint64_t ms)> all_equal_since,
+           std::function<void()> index_built);
   ~Scrubber() { Stop(); }
 
   rocksdb::Status Start();
@@ -52,6 +54,8 @@ class Scrubber {
   void Wake();
   void Run();
   void WatchClock();
+  // False: one is under way, and was waited for, for a while.
+  bool IsIndexBuilt();
   bool Due() const;
   // One chunk, and the wait that its size demands.
   void Work();
@@ -61,6 +65,7 @@ class Scrubber {
 
   ReplicatorContext* const replica_;
   const std::function<bool(uint64_t ms)> all_equal_since_;
+  const std::function<void()> index_built_;
   const std::unique_ptr<Scrub> scrub_;
   TokenBucket bytes_;
 
@@ -74,6 +79,7 @@ class Scrubber {
   rocksdb::Status failure_;     // of the latest of them
   rocksdb::Status last_pass_;   // that finished
   ClockWatch clock_watch_;
+  bool building_ = false;
   Clock::time_point resolve_again_;  // not before
   std::atomic<uint64_t> resolved_{0};
   std::thread thread_;

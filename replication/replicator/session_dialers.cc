@@ -59,6 +59,12 @@ void SessionDialers::AskForSession(size_t number) {
   changed_.notify_all();
 }
 
+void SessionDialers::RetryFailed() {
+  const std::lock_guard lock(mutex_);
+  peers_.RetryFailed(MonotonicMs());
+  changed_.notify_all();
+}
+
 void SessionDialers::RecordSession(size_t number, const SessionResult& result) {
   // Without an interval nobody but SyncNow tries again.
   if (replica_->options.interval == std::chrono::milliseconds(0)) return;

@@ -39,6 +39,8 @@ class SessionDialers {
 
   // A session with the peer of this number is wanted soon.
   void AskForSession(size_t number);
+  // What kept this replica from sessions is over.
+  void RetryFailed();
   // How a session ended that this replica dialed for, or tried to have.
   void RecordSession(size_t number, const SessionResult& result);
   // The same of one that a replica came here for: no need to go to it so soon.

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rocksync/stats.h"
@@ -64,6 +65,12 @@ class PeerTable {
   PeerEntry* FindForLine(const std::string& address, uint64_t replica_id);
 
   const std::vector<PeerEntry>& entries() const { return entries_; }
+  // Each last_error that is one of these.
+  void ForgetErrors(bool (*is_over)(std::string_view error)) {
+    for (PeerEntry& entry : entries_) {
+      if (is_over(entry.stats.last_error)) entry.stats.last_error.clear();
+    }
+  }
 
  private:
   // Those neither configured nor connected that are kept.

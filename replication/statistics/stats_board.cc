@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "replication/base/index_build_text.h"
 #include "replication/statistics/one_line.h"
 #include "rocksync/replica_id.h"
 
@@ -127,6 +128,11 @@ void StatsBoard::RecordRefusal(const std::string& peer, uint64_t replica_id,
     return;
   }
   CountRefusal(peer, replica_id, why);
+}
+
+void StatsBoard::ForgetIndexBuild() {
+  const std::lock_guard lock(mutex_);
+  table_.ForgetErrors(IsOfIndexBuild);
 }
 
 void StatsBoard::RecordRefusedCopy(const std::string& peer, uint64_t replica_id,

@@ -78,6 +78,10 @@ class StatsBoard {
   void RecordRefusal(const std::string& peer, uint64_t replica_id,
                      Standing standing, const rocksdb::Status& status);
 
+  // An index build of this replica has ended: no peer's error is of it any
+  // more. One that is of the peer's own comes back at the next attempt.
+  void ForgetIndexBuild();
+
   // A copy of a replica, or an older state of one, was met and refused. It
   // shares the id of the original, so the two overwrite each other's entry
   // among the peers; this record is kept for some minutes. `role` is this

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <vector>
 
+#include "replication/base/index_build_text.h"
 #include "replication/statistics/one_line.h"
 #include "replication/statistics/peer_table.h"
 #include "replication/statistics/stats_board.h"
@@ -35,6 +36,11 @@ SessionProgress ToProgress(const std::string& peer,
   progress.round_trips = report.round_trips;
   progress.plan = report.plan;
   return progress;
+}
+
+// Which no replica does before its index is built.
+bool IsCompared(const SessionReport& report) {
+  return report.exchanges + report.pairs_to_send + report.pairs_to_receive > 0;
 }
 
 }  // namespace
@@ -85,7 +91,13 @@ void SessionLine::Update(const SessionReport& report) {
     const std::lock_guard lock(board_->mutex_);
     if (begun) {
       NoteAnswered();
-      board_->table_.FindForLine(peer_, replica_id_)->stats.last = progress;
+      PeerStats* const peer =
+          &board_->table_.FindForLine(peer_, replica_id_)->stats;
+      peer->last = progress;
+      // Nothing waits for it any more, however long the session takes.
+      if (IsCompared(report) && IsOfIndexBuild(peer->last_error)) {
+        peer->last_error.clear();
+      }
     }
     board_->Count(report, counted_);
     counted_ = report;

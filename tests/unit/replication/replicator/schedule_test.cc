@@ -58,6 +58,26 @@ TEST(ScheduleTest, FailuresBackOffUpToABound) {
   EXPECT_THAT(schedule.NextDueMs(), Optional(AllOf(Ge(75u), Le(125u))));
 }
 
+TEST(ScheduleTest, WhoFailedIsTriedAgainOnceTheReasonIsOver) {
+  Schedule schedule({.interval_ms = 10'000, .max_backoff_ms = 10'000}, 3, 7, 0);
+  for (size_t peer = 0; peer < 3; ++peer) {
+    schedule.Ended(peer, SessionOutcome::kProven, 0);
+  }
+  for (int i = 0; i < 9; ++i) schedule.Ended(1, SessionOutcome::kFailed, 0);
+  EXPECT_EQ(schedule.Due(7'000), std::nullopt);
+  schedule.RetryFailed(100);
+  EXPECT_EQ(schedule.Due(99), std::nullopt);
+  EXPECT_THAT(schedule.Due(100), Optional(1u));
+  EXPECT_EQ(schedule.Due(7'000, {1}), std::nullopt) << "others did not fail";
+  schedule.Ended(1, SessionOutcome::kFailed, 100);
+  EXPECT_THAT(schedule.NextDueMs(), Optional(Le(1'350u))) << "as at first";
+  // Without an interval nobody but who asks tries again.
+  Schedule on_demand({.interval_ms = 0}, 1, 7, 0);
+  on_demand.Ended(0, SessionOutcome::kFailed, 0);
+  on_demand.RetryFailed(100);
+  EXPECT_EQ(on_demand.NextDueMs(), std::nullopt);
+}
+
 TEST(ScheduleTest, BusyPeersAreTriedAgainSoonButNotForever) {
   Schedule schedule({.interval_ms = 1000, .busy_ms = 50}, 1, 7, 0);
   schedule.Ended(0, SessionOutcome::kBusy, 0);

@@ -45,6 +45,40 @@ TEST(StatsBoard, CountsARunningSessionOnce) {
   EXPECT_TRUE(stats.peers[0].last.finished);
 }
 
+// The session that follows may take hours.
+TEST(StatsBoard, AnIndexBuildIsOverOnceASessionCompares) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  const rocksdb::Status building = rocksdb::Status::TryAgain(
+      "the peer cannot compare now: index build in progress (adopting, 85 %)");
+  board.Begin("a:1", 0xa)->Finish({}, building);
+  auto line = board.Begin("a:1", 0xa);
+  SessionReport report;
+  report.bytes_received = 5;
+  line->Update(report);
+  EXPECT_EQ(board.stats().peers.at(0).last_error, building.ToString())
+      << "the peer may say so again";
+  report.pairs_to_receive = 1;
+  line->Update(report);
+  EXPECT_EQ(board.stats().peers.at(0).last_error, "");
+
+  // Other errors are of the last session until this one has ended.
+  board.Begin("a:1", 0xa)->Finish({}, rocksdb::Status::IOError("other"));
+  line = board.Begin("a:1", 0xa);
+  line->Update(report);
+  EXPECT_NE(board.stats().peers.at(0).last_error, "");
+}
+
+TEST(StatsBoard, AnIndexBuildOfThisReplicaThatIsOverIsNoError) {
+  StatsBoard board(7, {"a:1", "b:2"}, nullptr);
+  board.Begin("a:1", 0xa)
+      ->Finish({}, rocksdb::Status::TryAgain("index build in progress (a)"));
+  board.Begin("b:2", 0xb)->Finish({}, rocksdb::Status::IOError("other"));
+  board.ForgetIndexBuild();
+  EXPECT_EQ(board.stats().peers.at(0).last_error, "");
+  EXPECT_EQ(board.stats().peers.at(0).sessions_failed, 1u);
+  EXPECT_NE(board.stats().peers.at(1).last_error, "");
+}
+
 TEST(StatsBoard, AReplicaThatWasEmptiedHasNoElements) {
   StatsBoard board(7, {"a:1"}, nullptr);
   board.Begin("a:1", 0xa)->Finish(Report(10), rocksdb::Status::OK());
