@@ -1,5 +1,9 @@
 #include "replication/base/directories.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -35,6 +39,24 @@ std::string AbsolutePath(Env* env, const std::string& path) {
       std::filesystem::path(absolute).lexically_normal().string();
   if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
   return normal;
+}
+
+Status CheckMayReach(const std::string& path) {
+  const auto why_not = [](const std::string& name, int how) {
+    return ::faccessat(AT_FDCWD, name.c_str(), how, AT_EACCESS) == 0 ? 0
+                                                                     : errno;
+  };
+  if (why_not(path, F_OK) != EACCES) return Status::OK();
+  std::filesystem::path above;
+  for (const std::filesystem::path& part : std::filesystem::path(path)) {
+    above /= part;
+    if (above != path && why_not(above.string(), X_OK) == EACCES) break;
+  }
+  return Status::IOError(
+      "rocksync: cannot see what is in " + path + ", as " + above.string() +
+          " may not be entered: permission denied",
+      "let the user of this process enter that directory (chmod +x), or run as "
+      "a user who may");
 }
 
 std::string WithoutLinks(const std::string& path) {

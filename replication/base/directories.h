@@ -21,6 +21,11 @@ rocksdb::Status SyncDirectory(rocksdb::Env* env, const std::string& name);
 // not know. Links are not followed.
 std::string AbsolutePath(rocksdb::Env* env, const std::string& path);
 
+// IOError: this process may not enter a directory above the absolute path, so
+// that nothing there is seen. RocksDB's Env says NotFound then. OK of what is
+// not there.
+rocksdb::Status CheckMayReach(const std::string& path);
+
 // Where the links of an absolute path lead, as far as it is there.
 std::string WithoutLinks(const std::string& path);
 

@@ -25,12 +25,13 @@ bool IsLog(std::string_view name) {
   });
 }
 
-// OK, and no names, if the directory is not there.
+// OK, and no names, if the directory is not there; IOError if that cannot be
+// seen.
 Status List(Env* env, const std::string& directory,
             std::vector<std::string>* names) {
   const Status status = env->GetChildren(directory, names);
-  if (status.IsNotFound() || status.IsPathNotFound()) return Status::OK();
-  return status;
+  if (!status.IsNotFound() && !status.IsPathNotFound()) return status;
+  return CheckMayReach(directory);
 }
 
 // `*same`: the two files hold the same bytes.

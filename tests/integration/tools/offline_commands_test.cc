@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -463,6 +464,48 @@ TEST_F(OfflineCommandsTest, ADirectoryThatTakesNoFileIsNamed) {
     EXPECT_THAT(error, HasSubstr("cannot write db/"));
     EXPECT_THAT(error, HasSubstr("run as the user of its program"));
   }
+}
+
+// The database has a name there, and RocksDB's Env says that its directory is
+// not there: the log was told to be lost.
+TEST_F(OfflineCommandsTest, ADirectoryAboveThatMayNotBeEnteredIsNamed) {
+  const bool root = geteuid() == 0;
+  fs::create_directories("above/below");
+  ASSERT_TRUE(Open("above/below/db"));
+  ASSERT_TRUE(Ok(db_->Put({}, "k", "v")));
+  Close();
+  fs::copy_file("secret", "above/below/secret");
+  const std::string above = fs::canonical("above");
+  fs::current_path("above/below");
+  for (const auto& file : fs::recursive_directory_iterator(".")) {
+    if (root) {
+      ASSERT_EQ(chown(file.path().c_str(), 65534, 65534), 0);
+    }
+  }
+  const std::vector<std::string> before = Files("db");
+  fs::permissions(above, root ? fs::perms::owner_all : fs::perms::none);
+  if (root) {
+    ASSERT_EQ(seteuid(65534), 0);
+  }
+  std::vector<std::string> said;
+  for (const auto& run : std::vector<std::function<int()>>{
+           [this] { return Detach("db"); }, [this] { return Id("db"); },
+           [this] { return Restamp("db", Right()); }}) {
+    EXPECT_EQ(run(), 2);
+    said.push_back(err_.str());
+  }
+  if (root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  fs::permissions(above, fs::perms::owner_all);
+  for (const std::string& error : said) {
+    EXPECT_THAT(error, HasSubstr("cannot see what is in " + above +
+                                 "/below/db, as " + above +
+                                 " may not be entered: permission denied: "
+                                 "let the user of this process enter"));
+  }
+  EXPECT_EQ(Files("db"), before);
+  EXPECT_EQ(Detach("db"), 0) << err_.str();
 }
 
 TEST_F(OfflineCommandsTest, OneDirectoryTwiceIsNoComparison) {
