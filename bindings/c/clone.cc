@@ -57,6 +57,7 @@ Status WithArguments(const Given& given, const Copy& copy) {
   rocksync::CloneOptions clone = given.clone->rep;
   // Asked for by threads that copy, too.
   std::atomic<bool> cancelled{false};
+  clone.cancelled = [&] { return cancelled || given.clone->cancelled; };
   if (given.clone->progress != nullptr) {
     clone.progress = [&](const rocksync::CloneProgress& progress) {
       // Once is enough, whatever it returns later.
@@ -66,7 +67,6 @@ Status WithArguments(const Given& given, const Copy& copy) {
         cancelled = true;
       }
     };
-    clone.cancelled = [&] { return cancelled.load(); };
   }
   return copy(families, clone);
 }
@@ -106,6 +106,10 @@ void rocksync_clone_options_set_io_timeout_ms(rocksync_clone_options_t* options,
 void rocksync_clone_options_set_connections(rocksync_clone_options_t* options,
                                             size_t connections) {
   if (options != nullptr) options->rep.connections = connections;
+}
+
+void rocksync_clone_options_cancel(rocksync_clone_options_t* options) {
+  if (options != nullptr) options->cancelled = true;
 }
 
 void rocksync_clone_options_set_progress(

@@ -90,6 +90,7 @@ struct rocksync_replicator_options_t {
 
 struct rocksync_clone_options_t {
   rocksync::CloneOptions rep;
+  std::atomic<bool> cancelled{false};
   void* state = nullptr;  // for progress
   unsigned char (*progress)(void* state, int stage, uint64_t bytes_done,
                             uint64_t bytes) = nullptr;

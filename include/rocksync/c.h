@@ -516,6 +516,11 @@ void rocksync_clone_options_set_progress(
     unsigned char (*progress)(void* state, int stage, uint64_t bytes_done,
                               uint64_t bytes));
 
+/* Ends the call that uses these options, soon, as if `progress` had returned 0;
+   and each later call with them, at once. For any thread, a callback, and a
+   handler of signals. */
+void rocksync_clone_options_cancel(rocksync_clone_options_t* options);
+
 /* The id of the replica that the clone in the directory `name`, which was
    interrupted, becomes; 0: no such clone is there. Once all of it is copied
    only a certificate of that id resumes it: whoever makes one for each call

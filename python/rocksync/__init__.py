@@ -148,13 +148,11 @@ _STAGES = ("asking", "copying", "opening", "proving", "carrying over")
 def _copying(source, transport, progress):
     """The options of a clone or resync. What `progress` raises is raised in the
     end, since it cannot pass through C."""
-    failed, lost = [], []
+    failed = []
     _callable("progress", progress)
 
     def tell(_, stage, done, size):
         try:
-            if lost:
-                return False
             return progress is None or progress(_STAGES[stage], done, size) is not False
         except BaseException as error:
             failed.append(error)
@@ -167,7 +165,7 @@ def _copying(source, transport, progress):
         try:
             given.take(library.rocksync_clone_options_create, opened, _text(source, "source"))
             library.rocksync_clone_options_set_progress(given[0], None, callback)
-            with interrupts(lost):
+            with interrupts(lambda: library.rocksync_clone_options_cancel(given[0])):
                 yield given[0]
         except Error:
             if failed:

@@ -12,6 +12,7 @@ the collector of garbage, other code may run that uses the same object. So a
 thread may take the lock again that it holds. Such code may begin and end calls
 of its own; it may not close the object while a call or a close begins."""
 
+import _thread
 import contextlib
 import ctypes
 import io
@@ -187,14 +188,23 @@ class Calls:
             finally:
                 self._end(closing, bool(closed))
 
-        if threading.current_thread() is threading.main_thread():
-            thread = threading.Thread(target=run)
+        def run_and_tell():
             try:
-                thread.start()
+                run()
+            finally:
+                over.release()
+
+        if threading.current_thread() is threading.main_thread():
+            over = threading.Lock()
+            over.acquire()
+            try:
+                # One call of a function written in C: threading.Thread would be
+                # known as one that never began, if a signal ended its `start`.
+                _thread.start_new_thread(run_and_tell, ())
             except RuntimeError:  # the interpreter ends, and starts no more
                 run()
             else:
-                thread.join()
+                over.acquire()
         else:
             run()
         if failed:
@@ -211,14 +221,16 @@ class _Closing:
 
 
 @contextlib.contextmanager
-def interrupts(lost=None):
+def interrupts(end=lambda: None):
     """Around a call of the library that calls back on this thread: what a
     signal's handler raises as the callback begins cannot pass through C, and
-    is raised at the end. Until then it is in the list `lost`."""
+    is raised at the end. `end` is called then, to have the call end early: the
+    callback has no result, and with a handler that raises more often than it is
+    called, none of its steps is ever reached."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    lost = [] if lost is None else lost
+    lost = []
     before = sys.unraisablehook
 
     def hook(unraisable):
@@ -228,6 +240,7 @@ def interrupts(lost=None):
         ours = threading.get_ident() == threading.main_thread().ident and isinstance(error, BaseException)
         if ours and (not isinstance(error, Exception) or "ctypes callback" in (unraisable.err_msg or "")):
             lost.append(error)
+            end()
         else:
             before(unraisable)
 

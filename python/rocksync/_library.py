@@ -133,6 +133,7 @@ _FUNCTIONS = {
     "rocksync_replicator_stats_json": (_P, [_P], False),
     "rocksync_clone_options_create": (_P, [_P, _S], False),
     "rocksync_clone_options_destroy": (None, [_P], False),
+    "rocksync_clone_options_cancel": (None, [_P], False),
     "rocksync_clone_options_set_progress": (None, [_P, _P, CLONE], False),
     "rocksync_clone_replica_id": (_U, [_S], True),
     "rocksync_clone": (ctypes.c_ubyte, [_P, _P, _S, ctypes.c_int, _P, _P, _P, _ERROR], True),

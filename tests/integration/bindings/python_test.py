@@ -4,6 +4,7 @@ happens when it is used wrongly. usage: python_test.py"""
 import copy
 import ctypes
 import functools
+import itertools
 import os
 import pickle
 import random
@@ -551,6 +552,52 @@ for i in range(1000):
                     self.path("b"), source="127.0.0.1:%d" % silent.getsockname()[1], cluster="test", secret=SECRET,
                     certificates=self.path("trial"), progress=lambda *told: asked.append(told)), again=1)
                 self.assertLess(len(asked), 50, "the peer's silence has ended it")
+
+    def test_alarms_that_ring_before_each_callback_end_a_clone(self):
+        # What each raises keeps the callback from saying that it is to end.
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            for again in 0.01, 0.003:
+                began = time.monotonic()
+                self.repeat_until_alarm(0.3, lambda: rocksync.clone(
+                    self.path("b"), source="127.0.0.1:%d" % silent.getsockname()[1], cluster="test", secret=SECRET,
+                    certificates=self.path("trial")), again=again)
+                self.assertLess(time.monotonic() - began, 10, "the peer's silence has ended it")
+
+    def test_a_close_that_is_interrupted_leaves_no_thread(self):
+        class Interrupt(BaseException):
+            pass
+
+        def close(step):
+            """Raises Interrupt at that place of those where Python looks for
+            signals in the package and in its own `threading`; True if there
+            are so many."""
+            places = itertools.count()
+
+            def profile(frame, event, _):
+                ours = frame.f_code.co_filename.startswith((os.path.dirname(rocksync.__file__), threading.__file__))
+                if ours and event in ("call", "c_return") and next(places) == step:
+                    raise Interrupt
+
+            try:
+                sys.setprofile(profile)
+                db.close()
+            except Interrupt:
+                return True
+            finally:
+                sys.setprofile(None)
+            return next(places) > step
+
+        reached, step = True, 0
+        while reached:
+            db = self.open()
+            reached = close(step)
+            db.close()
+            until = time.monotonic() + 10
+            while len(threading.enumerate()) > 1 and time.monotonic() < until:
+                time.sleep(0.001)
+            self.assertEqual(threading.enumerate(), [threading.main_thread()], f"step {step}")
+            step += 1
+        self.assertGreater(step, 50)
 
     def test_a_time_limit_is_no_error_of_an_update(self):
         chance = random.Random(1)

@@ -653,6 +653,15 @@ static void TestClone(void) {
                         clone, 0, &carried_over, &why, &error));
   OK();
   CHECK(why == NULL && carried_over == 1);
+  rocksync_clone_options_set_progress(clone, NULL, NULL);
+  rocksync_clone_options_cancel(clone);
+  rocksync_clone_options_cancel(NULL);
+  CHECK(!rocksync_clone(options, replication, Path("cancelled"), 0, NULL, NULL,
+                        clone, &why, &error));
+  FAILS("Operation aborted");
+  CHECK(!rocksync_resync(options, replication, Path("clone"), 0, NULL, NULL,
+                         clone, 0, &carried_over, &why, &error));
+  FAILS("Operation aborted");
   rocksync_clone_options_destroy(clone);
   rocksync_transport_destroy(transport);
   rocksync_replicator_destroy(serving);
