@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/base/index_build_text.h"
 #include "replication/metrics/json.h"
+#include "replication/session/index_build_text.h"
 #include "rocksync/metrics.h"
 #include "rocksync/replica_id.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/base/index_build_text.h"
+#include "replication/session/index_build_text.h"
 #include "replication/statistics/one_line.h"
 #include "rocksync/replica_id.h"
 

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <vector>
 
-#include "replication/base/index_build_text.h"
+#include "replication/session/index_build_text.h"
 #include "replication/statistics/one_line.h"
 #include "replication/statistics/peer_table.h"
 #include "replication/statistics/stats_board.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "replication/base/index_build_text.h"
 #include "replication/base/status.h"
+#include "replication/session/index_build_text.h"
 #include "replication/store/upkeep/family_walk.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"

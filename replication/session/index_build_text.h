@@ -1,7 +1,7 @@
 // What a replica that builds its index says to its peers.
 
-#ifndef ROCKSYNC_REPLICATION_BASE_INDEX_BUILD_TEXT_H_
-#define ROCKSYNC_REPLICATION_BASE_INDEX_BUILD_TEXT_H_
+#ifndef ROCKSYNC_REPLICATION_SESSION_INDEX_BUILD_TEXT_H_
+#define ROCKSYNC_REPLICATION_SESSION_INDEX_BUILD_TEXT_H_
 
 #include <string_view>
 
@@ -19,4 +19,4 @@ inline bool IsOfIndexBuild(std::string_view error) {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_BASE_INDEX_BUILD_TEXT_H_
+#endif  // ROCKSYNC_REPLICATION_SESSION_INDEX_BUILD_TEXT_H_
