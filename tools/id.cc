@@ -4,6 +4,7 @@
 #include <ostream>
 #include <string_view>
 
+#include "replication/base/directories.h"
 #include "replication/base/random_bits.h"
 #include "replication/store/directory/directory_switch.h"
 #include "replication/store/directory/make_directory.h"
@@ -124,6 +125,7 @@ Status CheckIsNoFile(rocksdb::Env* env, const std::string& directory) {
 Status IntendedId(const IdOptions& options, uint64_t* id) {
   rocksdb::Env* const env = rocksdb::Env::Default();
   Status status = CheckIsNoFile(env, options.directory);
+  if (status.ok()) status = CheckMayReadFiles(options.directory);
   if (status.ok()) status = ReadIntendedId(env, options.directory, id);
   if (!options.make || !status.IsNotFound()) return status;
   status = CheckNoSwitchIsLeft(env, options.directory);

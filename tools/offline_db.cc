@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "replication/base/directories.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/directory/directory_switch.h"
 #include "replication/store/format/clone_record.h"
@@ -27,8 +28,7 @@ const char* WalDirIn(const std::string& given, const std::string& directory) {
 }
 
 Status CheckIsDatabase(const std::string& directory) {
-  const std::string current = directory + "/CURRENT";
-  Status status = CheckMayRead(current);
+  Status status = CheckMayReadFiles(directory);
   if (status.ok()) {
     status = CheckNoSwitchIsLeft(rocksdb::Env::Default(), directory);
   }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 namespace rocksync {
@@ -41,22 +42,64 @@ std::string AbsolutePath(Env* env, const std::string& path) {
   return normal;
 }
 
+namespace {
+
+bool IsForbidden(const std::string& name, int how) {
+  return ::faccessat(AT_FDCWD, name.c_str(), how, AT_EACCESS) != 0 &&
+         errno == EACCES;
+}
+
+// Others may be anybody's.
+bool IsOfADatabase(std::string_view name) {
+  for (const char* start : {"CURRENT", "MANIFEST-", "OPTIONS-", "ROCKSYNC."}) {
+    if (name.starts_with(start)) return true;
+  }
+  for (const char* end : {".log", ".sst", ".ldb", ".blob"}) {
+    if (name.ends_with(end)) return true;
+  }
+  return false;
+}
+
+Status MayNotRead(const std::string& path) {
+  return Status::IOError(
+      "rocksync: cannot read " + path + ", permission denied",
+      "run as the user of its program");
+}
+
+}  // namespace
+
 Status CheckMayReach(const std::string& path) {
-  const auto why_not = [](const std::string& name, int how) {
-    return ::faccessat(AT_FDCWD, name.c_str(), how, AT_EACCESS) == 0 ? 0
-                                                                     : errno;
-  };
-  if (why_not(path, F_OK) != EACCES) return Status::OK();
+  if (!IsForbidden(path, F_OK)) return Status::OK();
   std::filesystem::path above;
   for (const std::filesystem::path& part : std::filesystem::path(path)) {
     above /= part;
-    if (above != path && why_not(above.string(), X_OK) == EACCES) break;
+    if (above != path && IsForbidden(above.string(), X_OK)) break;
   }
   return Status::IOError(
       "rocksync: cannot see what is in " + path + ", as " + above.string() +
           " may not be entered: permission denied",
       "let the user of this process enter that directory (chmod +x), or run as "
       "a user who may");
+}
+
+Status CheckMayReadFiles(const std::string& directory) {
+  std::error_code unknown;
+  const std::filesystem::path absolute =
+      std::filesystem::absolute(directory, unknown);
+  const Status status =
+      unknown ? Status::OK() : CheckMayReach(absolute.lexically_normal());
+  if (!status.ok()) return status;
+  if (IsForbidden(directory, R_OK | X_OK)) return MayNotRead(directory + "/");
+  std::filesystem::directory_iterator files(directory, unknown);
+  for (; !unknown && files != std::filesystem::directory_iterator();
+       files.increment(unknown)) {
+    const std::string file = files->path().string();
+    if (IsOfADatabase(files->path().filename().string()) &&
+        IsForbidden(file, R_OK)) {
+      return MayNotRead(file);
+    }
+  }
+  return Status::OK();
 }
 
 std::string WithoutLinks(const std::string& path) {

@@ -26,6 +26,11 @@ std::string AbsolutePath(rocksdb::Env* env, const std::string& path);
 // not there.
 rocksdb::Status CheckMayReach(const std::string& path);
 
+// IOError, by name: this process may not enter a directory above `directory`,
+// not list it, or not read a file of a database in it. RocksDB's own errors
+// tell of what is not there, or is damaged. OK of what is not there.
+rocksdb::Status CheckMayReadFiles(const std::string& directory);
+
 // Where the links of an absolute path lead, as far as it is there.
 std::string WithoutLinks(const std::string& path);
 

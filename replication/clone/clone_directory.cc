@@ -101,6 +101,7 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
   Status status = purpose == ClonePurpose::kNewReplica
                       ? CheckLiesInNoDatabase(env, path)
                       : Status::OK();
+  if (status.ok()) status = CheckMayReadFiles(path);
   if (status.ok()) status = directory->Look(purpose);
   if (status.ok() && directory->empty_) directory->NoteWhatIsMissing();
   if (status.ok()) status = MakeDirectory(env, path);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "replication/membership/authentication.h"
+#include "replication/session/escape_text.h"
 #include "replication/session/messages.h"
-#include "replication/session/peer_text.h"
 #include "sketch/element/coding.h"
 
 namespace rocksync {
@@ -196,7 +196,7 @@ absl::Status ReadCloneRefusal(std::string_view message, CloneRefusal* refusal) {
     return Wrong("a refusal is malformed");
   }
   refusal->kind = static_cast<CloneRefusal::Kind>(kind);
-  refusal->text = PeerText(message);
+  refusal->text = EscapeText(message);
   return status;
 }
 

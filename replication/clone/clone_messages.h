@@ -94,7 +94,7 @@ struct CloneRefusal {
     kStorageFailed = 2,  // the source's; again once that is repaired
   };
   Kind kind = Kind::kForGood;
-  std::string text;  // for people; what was read is as PeerText has it
+  std::string text;  // for people; what was read is as EscapeText has it
 };
 std::string CloneRefusalMessage(const CloneRefusal& refusal);
 absl::Status ReadCloneRefusal(std::string_view message, CloneRefusal* refusal);

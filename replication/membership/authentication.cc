@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/membership/setup.h"
+#include "replication/session/escape_text.h"
 #include "replication/session/limits.h"
 #include "replication/session/messages.h"
-#include "replication/session/peer_text.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
 
@@ -33,7 +33,7 @@ absl::Status Take(MessageType type, std::string_view* message) {
         absl::StrCat(type == MessageType::kChallenge
                          ? "the replica that was dialed refuses: "
                          : "the one that dialed refuses: ",
-                     PeerText(*message)));
+                     EscapeText(*message)));
   }
   return absl::InvalidArgumentError(
       "the peer does not speak rocksync, or speaks out of turn");

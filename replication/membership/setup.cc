@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "replication/membership/authentication.h"
 #include "replication/membership/incarnation.h"
+#include "replication/session/escape_text.h"
 #include "replication/session/limits.h"
 #include "replication/session/messages.h"
-#include "replication/session/peer_text.h"
 #include "rocksync/replica_id.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
@@ -110,7 +110,7 @@ std::string OfOneAlone(const SetupFacts& one, const SetupFacts& other) {
         [&](const SetupFamily& theirs) { return theirs.name == family.name; });
     if (shared || ++count > kMaxNames) continue;
     absl::StrAppend(&names, count > 1 ? ", \"" : "\"",
-                    PeerText(family.name.substr(0, kMaxBytes)),
+                    EscapeText(family.name.substr(0, kMaxBytes)),
                     family.name.size() > kMaxBytes ? "...\"" : "\"");
   }
   if (count == 0) return "";
@@ -299,7 +299,7 @@ absl::Status Setup::ReceiveRefusal(std::string_view body) {
       proven ? "" : ", and does not prove that it knows the cluster's secret",
       body.empty()
           ? absl::StrCat(", by number ", static_cast<int>(reason), " alone")
-          : absl::StrCat(": ", PeerText(body))));
+          : absl::StrCat(": ", EscapeText(body))));
 }
 
 absl::Status Setup::Refuse(RefusalReason reason, const std::string& text) {
@@ -316,8 +316,8 @@ absl::Status Setup::Refuse(RefusalReason reason, const std::string& text) {
 absl::Status Setup::CheckPeer() {
   if (peer_.cluster != mine_.cluster) {
     return Refuse(RefusalReason::kCluster,
-                  absl::StrCat("cluster \"", PeerText(peer_.cluster),
-                               "\" met cluster \"", PeerText(mine_.cluster),
+                  absl::StrCat("cluster \"", EscapeText(peer_.cluster),
+                               "\" met cluster \"", EscapeText(mine_.cluster),
                                "\"; correct the peer's address, or the cluster"
                                " name"));
   }
@@ -424,10 +424,10 @@ absl::Status Setup::CheckFamilies() {
       return Refuse(
           RefusalReason::kComparator,
           absl::StrCat(
-              "family \"", PeerText(mine_.families[i].name),
-              "\" is ordered by ", PeerText(peer_.families[i].comparator),
+              "family \"", EscapeText(mine_.families[i].name),
+              "\" is ordered by ", EscapeText(peer_.families[i].comparator),
               " on replica ", ReplicaIdHex(peer_.replica_id), " and by ",
-              PeerText(mine_.families[i].comparator), " on replica ",
+              EscapeText(mine_.families[i].comparator), " on replica ",
               ReplicaIdHex(mine_.replica_id), "; open it with one comparator"));
     }
   }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "replication/base/status.h"
-#include "replication/session/peer_text.h"
+#include "replication/session/escape_text.h"
 
 namespace rocksync {
 namespace {
@@ -60,8 +60,8 @@ absl::Status CheckCluster(const std::string& listeners,
                           const std::string& dialers) {
   if (listeners == dialers) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "another cluster: the one that dials names \"" + PeerText(dialers) +
-      "\", the replica that it dialed belongs to \"" + PeerText(listeners) +
+      "another cluster: the one that dials names \"" + EscapeText(dialers) +
+      "\", the replica that it dialed belongs to \"" + EscapeText(listeners) +
       "\"; correct the address, or the cluster's name");
 }
 
@@ -138,7 +138,7 @@ rocksdb::Status RefuseCluster(Connection* connection,
                               const std::string& cluster) {
   TimedConnection peer(connection, began + kProveTimeout);
   return peer.Judge(absl::FailedPreconditionError(
-      "another cluster: the one that dials names \"" + PeerText(cluster) +
+      "another cluster: the one that dials names \"" + EscapeText(cluster) +
       "\", of which no replica listens on this port at present; correct the "
       "address or the cluster's name, or start that replica"));
 }

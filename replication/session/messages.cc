@@ -4,7 +4,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
-#include "replication/session/peer_text.h"
+#include "replication/session/escape_text.h"
 #include "replication/session/storage_view.h"
 #include "sketch/element/bit_stream.h"
 #include "sketch/element/coding.h"
@@ -370,7 +370,7 @@ absl::Status DecodeEnd(std::string_view body, End* end) {
     return Malformed(MessageType::kEnd, "text too long");
   }
   end->reason = static_cast<EndReason>(reason);
-  end->text = PeerText(body);
+  end->text = EscapeText(body);
   return absl::OkStatus();
 }
 

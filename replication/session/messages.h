@@ -165,7 +165,7 @@ enum class EndReason : uint8_t {
 inline constexpr size_t kMaxTextBytes = 512;
 struct End {
   EndReason reason = EndReason::kFailed;
-  // For people, cut to kMaxTextBytes; a decoded one is as PeerText has it.
+  // For people, cut to kMaxTextBytes; a decoded one is as EscapeText has it.
   std::string text;
 };
 // reason (1) | text

@@ -41,10 +41,6 @@ Status CheckMay(const char* do_what, const std::string& path, int how) {
 
 }  // namespace
 
-Status CheckMayRead(const std::string& path) {
-  return CheckMay("read ", path, R_OK);
-}
-
 Status CheckMayWrite(const std::string& path) {
   return CheckMay("write ", path, W_OK);
 }
@@ -56,7 +52,7 @@ bool OnReadOnlyFileSystem(const std::string& directory) {
 Status CheckFreeToRead(const std::string& directory) {
   const std::string name = LockFileOf(directory);
   const int file = open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return CheckMayRead(name);
+  if (file < 0) return CheckMay("read ", name, R_OK);
   struct flock held = {};
   held.l_type = F_RDLCK;
   held.l_whence = SEEK_SET;

@@ -13,9 +13,8 @@
 
 namespace rocksync {
 
-// IOError: the user of this process may not read `path`, or not write it, for
-// example a directory or the file LOCK in it. OK if it is not there.
-rocksdb::Status CheckMayRead(const std::string& path);
+// IOError: the user of this process may not write `path`, for example a
+// directory or the file LOCK in it. OK if it is not there.
 rocksdb::Status CheckMayWrite(const std::string& path);
 
 // Nothing can be locked there. Another mount of the file system may be

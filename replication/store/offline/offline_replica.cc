@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "replication/base/status.h"
+#include "replication/session/escape_text.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
@@ -210,11 +211,11 @@ Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
         "what can be done (ReplicatedDB::Open)");
   }
   if (cluster.name != cluster_name) {
-    return Status::InvalidArgument("rocksync: " + db->GetName() +
-                                       " belongs to cluster '" + cluster.name +
-                                       "', not '" + cluster_name + "'",
-                                   "name the one that it belongs to "
-                                   "(--cluster)");
+    return Status::InvalidArgument(
+        "rocksync: " + db->GetName() + " belongs to cluster '" +
+            EscapeText(cluster.name) + "', not '" + cluster_name + "'",
+        "name the one that it belongs to "
+        "(--cluster)");
   }
   if (cluster.secret_check != SecretCheck(secret)) {
     return Status::InvalidArgument(

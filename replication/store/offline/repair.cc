@@ -149,12 +149,13 @@ class Repairing {
 
 Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
   std::unique_ptr<DirectoryLock> lock;
-  Status status = env_->FileExists(directory_);
+  Status status = CheckMayReadFiles(directory_);
+  if (!status.ok()) return status;
+  status = env_->FileExists(directory_);
   if (status.IsNotFound()) {
     return Status::PathNotFound("rocksync: " + directory_ + " is not there",
                                 "give the directory of an offline database");
   }
-  if (status.ok()) status = CheckMayRead(directory_ + "/");
   if (status.ok()) status = env_->GetChildren(directory_, &names_);
   if (status.ok()) {
     status = OnReadOnlyFileSystem(directory_)

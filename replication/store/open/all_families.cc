@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "replication/base/directories.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/log_files.h"
@@ -14,7 +15,14 @@ namespace {
 using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::Status;
 
-Status CheckIsDatabase(rocksdb::Env* env, const std::string& name) {
+Status CheckIsDatabase(const rocksdb::DBOptions& options,
+                       const std::string& name) {
+  rocksdb::Env* const env = options.env;
+  Status allowed = CheckMayReadFiles(name);
+  if (allowed.ok() && !options.wal_dir.empty()) {
+    allowed = CheckMayReadFiles(options.wal_dir);
+  }
+  if (!allowed.ok()) return allowed;
   if (!env->FileExists(name + "/CURRENT").IsNotFound()) return Status::OK();
   const Status lost = CheckNothingIsThere(env, name);
   if (!lost.ok()) return lost;
@@ -35,7 +43,7 @@ rocksdb::Status AllFamilies(const rocksdb::DBOptions& options,
                             const rocksdb::ColumnFamilyOptions& index_options,
                             std::vector<ColumnFamilyDescriptor>* all) {
   std::vector<std::string> names;
-  rocksdb::Status status = CheckIsDatabase(options.env, name);
+  rocksdb::Status status = CheckIsDatabase(options, name);
   if (!status.ok()) return status;
   status =
       NameDamagedFile(rocksdb::DB::ListColumnFamilies(options, name, &names),

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "replication/session/escape_text.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/leaf_records.h"
 #include "rocksdb/write_batch.h"
@@ -125,8 +126,9 @@ Status ReadIndexRecords(DB* db, ColumnFamilyHandle* index,
   if (!status.ok()) return status;
   if (cluster.name != replication.cluster_name) {
     return Status::InvalidArgument(
-        "rocksync: " + name + " belongs to cluster '" + cluster.name +
-            "', not '" + replication.cluster_name + "'",
+        "rocksync: " + name + " belongs to cluster '" +
+            EscapeText(cluster.name) + "', not '" + replication.cluster_name +
+            "'",
         "correct cluster_name (rocksync-store: --cluster), or detach the "
         "database first");
   }

@@ -508,6 +508,54 @@ TEST_F(OfflineCommandsTest, ADirectoryAboveThatMayNotBeEnteredIsNamed) {
   EXPECT_EQ(Detach("db"), 0) << err_.str();
 }
 
+// RocksDB's Env tells of files that are not there, and a log that does not read
+// was told to be damaged.
+TEST_F(OfflineCommandsTest, WhatMayNotBeReadIsNamed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+  ASSERT_TRUE(Ok(db_->Put({}, "k", "v")));
+  Close();
+  for (const auto& file : fs::recursive_directory_iterator(root_.path())) {
+    ASSERT_EQ(chown(file.path().c_str(), 65534, 65534), 0);
+  }
+  std::string log;
+  for (const auto& file : fs::directory_iterator("db")) {
+    if (file.path().extension() == ".log") log = file.path();
+  }
+  ASSERT_FALSE(log.empty());
+  // The log; the directory's list; anything in it.
+  for (const auto& [path, mode, named] :
+       std::vector<std::tuple<std::string, fs::perms, std::string>>{
+           {log, fs::perms::none, log},
+           {"db", fs::perms::owner_exec | fs::perms::owner_write, "db/"},
+           {"db", fs::perms::none, "db"}}) {
+    const fs::perms usual = fs::status(path).permissions();
+    fs::permissions(path, mode);
+    ASSERT_EQ(seteuid(65534), 0);
+    std::vector<std::string> said;
+    for (const auto& run : std::vector<std::function<int()>>{
+             [this] { return Detach("db"); }, [this] { return Id("db"); },
+             [this] { return Restamp("db", Right()); },
+             [this] {
+               err_.str("");
+               return RunRepair({"db", "copy"}, out_, err_);
+             }}) {
+      EXPECT_NE(run(), 0);
+      said.push_back(err_.str());
+    }
+    const testing::AssertionResult opened = Open("db");
+    EXPECT_FALSE(opened);
+    said.push_back(opened.message());
+    ASSERT_EQ(seteuid(0), 0);
+    fs::permissions(path, usual);
+    for (const std::string& error : said) {
+      EXPECT_THAT(error, HasSubstr("cannot read " + named));
+      EXPECT_THAT(error, HasSubstr("permission denied"));
+      EXPECT_THAT(error, HasSubstr("run as the user of its program"));
+    }
+  }
+  EXPECT_EQ(Detach("db"), 0) << err_.str();
+}
+
 TEST_F(OfflineCommandsTest, OneDirectoryTwiceIsNoComparison) {
   Close();
   EXPECT_EQ(Diff("db", "db/"), kDiffError);

@@ -1,7 +1,8 @@
-// Text of a peer's, which a log or a terminal is about to show.
+// Text of a peer, or from a database that somebody else wrote, which a log or a
+// terminal is about to show.
 
-#ifndef ROCKSYNC_REPLICATION_SESSION_PEER_TEXT_H_
-#define ROCKSYNC_REPLICATION_SESSION_PEER_TEXT_H_
+#ifndef ROCKSYNC_REPLICATION_SESSION_ESCAPE_TEXT_H_
+#define ROCKSYNC_REPLICATION_SESSION_ESCAPE_TEXT_H_
 
 #include <string>
 #include <string_view>
@@ -10,7 +11,7 @@ namespace rocksync {
 
 // `text` with \xNN for each byte that is not printable ASCII: a terminal obeys
 // some of them, and what is above 0x7f need not be UTF-8.
-inline std::string PeerText(std::string_view text) {
+inline std::string EscapeText(std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string printable;
   printable.reserve(text.size());
@@ -27,4 +28,4 @@ inline std::string PeerText(std::string_view text) {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_SESSION_PEER_TEXT_H_
+#endif  // ROCKSYNC_REPLICATION_SESSION_ESCAPE_TEXT_H_
