@@ -65,9 +65,18 @@ void Streams::Leave(uint64_t peer_id, OpenStream* link) {
 }
 
 // REQUIRES: mutex_ held.
+void Streams::SetPassesOn() {
+  std::vector<uint64_t> neighbours;
+  for (const Neighbour& one : spread_.neighbours()) {
+    neighbours.push_back(one.id);
+  }
+  log_->SetPassesOn(!spread_.meshed(), std::move(neighbours));
+}
+
+// REQUIRES: mutex_ held.
 void Streams::TopologyChanged() {
   // Before a session that begins behind this takes its snapshot.
-  log_->SetPassesOn(!spread_.meshed());
+  SetPassesOn();
   for (auto& [peer_id, entry] : open_) entry.link->Wake();
 }
 
@@ -101,7 +110,7 @@ bool Streams::SetNeighbours(uint64_t peer_id,
   const std::lock_guard lock(mutex_);
   const bool apart =
       !spread_.SetNeighbours(peer_id, std::move(neighbours)).empty();
-  log_->SetPassesOn(!spread_.meshed());
+  SetPassesOn();
   return apart;
 }
 

@@ -105,6 +105,7 @@ class Streams {
   };
 
   void TopologyChanged();
+  void SetPassesOn();
 
   ChangeLog* const log_;
   mutable std::mutex mutex_;

@@ -93,8 +93,17 @@ bool Schedule::WaitsForItsTurn(size_t peer) const {
 void Schedule::Ask(size_t peer, uint64_t now_ms) {
   const auto found = peers_.find(peer);
   if (found == peers_.end()) return;
-  found->second.due_ms = now_ms;
-  found->second.asked = true;
+  Peer& asked = found->second;
+  asked.asked = true;
+  if (asked.busy == 0) {
+    asked.due_ms = now_ms;
+    return;
+  }
+  // Who was busy is not dialed for each gap, but soon; and what it was asked
+  // for in vain before does not put this off.
+  asked.busy = 1;
+  const uint64_t soon_ms = now_ms + options_.busy_ms;
+  asked.due_ms = std::min(asked.due_ms.value_or(soon_ms), soon_ms);
 }
 
 void Schedule::RetryFailed(uint64_t now_ms) {

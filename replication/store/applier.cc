@@ -310,7 +310,8 @@ Status Applier::Commit(Batch* batch) {
   if (!status.ok()) return status;
   quarantine_->CountRepaired(batch->repaired);
   quarantine_->CountReleased(batch->releases.size());
-  if (indexed_->changes()->attached() && indexed_->changes()->passes_on()) {
+  if (indexed_->changes()->attached() &&
+      indexed_->changes()->passes_on(batch->sender.replica_id)) {
     PassOn(*batch);
   }
   // Asked after the write, so that who subscribes before it misses nothing.

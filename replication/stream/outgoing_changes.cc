@@ -93,8 +93,6 @@ Status OutgoingChanges::SendChanges(size_t most_bytes) {
 }
 
 Status OutgoingChanges::Encode(uint64_t* left_out) {
-  bool meshed = false;
-  host_->WithSpread([&](const Spread* spread) { meshed = spread->meshed(); });
   const uint64_t now_ms = host_->NowMs();
   const uint64_t peer_id = host_->facts().peer_id;
   for (const LoggedChange& change : taken_.changes) {
@@ -103,16 +101,22 @@ Status OutgoingChanges::Encode(uint64_t* left_out) {
       *left_out += change.source != peer_id;
       continue;
     }
-    const ShortHash hash =
-        meshed ? 0
-               : ShortHashOf(host_->HashOf(
-                     {change.family, std::string(change.key), change.version,
-                      change.tombstone, std::string(change.value)}));
+    ShortHash hash = 0;
+    bool needs_hash = false;
     Spread::Way way = Spread::Way::kNone;
-    host_->WithSpread([&](Spread* spread) {
+    const auto find_way = [&](Spread* spread) {
+      needs_hash = hash == 0 && spread->NeedsHash(change.source);
+      if (needs_hash) return;
       way = spread->WayTo(
           peer_id, {hash, change.version.replica, change.source}, now_ms);
-    });
+    };
+    host_->WithSpread(find_way);
+    if (needs_hash) {
+      hash = ShortHashOf(
+          host_->HashOf({change.family, std::string(change.key), change.version,
+                         change.tombstone, std::string(change.value)}));
+      host_->WithSpread(find_way);
+    }
     const Status status = EncodeOne(change, hash, way);
     if (!status.ok()) return status;
   }

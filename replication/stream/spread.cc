@@ -160,9 +160,10 @@ Spread::Way Spread::WayTo(uint64_t peer, const Spreading& change,
   if (to == nullptr || peer == change.source || peer == change.origin) {
     return Way::kNone;
   }
-  if (meshed_) return change.source == 0 ? Way::kPush : Way::kNone;
+  if (!NeedsHash(change.source)) {
+    return change.source == 0 ? Way::kPush : Way::kNone;
+  }
   if (change.source == 0) held_.Insert(Whole(change.hash), now_ms);
-  // If the source has gone, nobody knows whom else it has sent it to.
   const Link* const source = change.source == 0 ? nullptr : Find(change.source);
   Way way = to->peer.zone == options_.zone ? WayWithin(*to, source, change)
                                            : WayAcross(*to, source);

@@ -65,9 +65,9 @@ inline ShortHash ShortHashOf(const ElementHash& hash) { return hash.high; }
 
 // One change on its way.
 struct Spreading {
-  ShortHash hash = 0;   // of its element; not needed if meshed()
+  ShortHash hash = 0;   // of its element, if NeedsHash
   uint64_t origin = 0;  // who wrote it
-  uint64_t source = 0;  // the neighbour that it came from; 0: written here
+  uint64_t source = 0;  // the replica that it came from; 0: written here
 };
 
 class Spread {
@@ -87,9 +87,12 @@ class Spread {
   // To be told to all neighbours, whenever it has changed. By id.
   std::vector<Neighbour> neighbours() const;
 
-  // All are connected to all, and in one zone: who wrote a change sends it, and
-  // no hash is needed.
+  // All are connected to all, and in one zone: who wrote a change sends it.
   bool meshed() const { return meshed_; }
+  // Of a change from there: it may have to be passed on.
+  bool NeedsHash(uint64_t source) const {
+    return !meshed_ || IsStranger(source);
+  }
 
   // What to do with a change that is committed here. Asked once for each
   // neighbour and change.
@@ -125,6 +128,11 @@ class Spread {
   struct Link;
 
   Link* Find(uint64_t peer) const;
+  // By a session, from a replica that is no neighbour, or none any more: nobody
+  // knows whom else it has sent a change to.
+  bool IsStranger(uint64_t source) const {
+    return source != 0 && Find(source) == nullptr;
+  }
   bool AreNeighbours(uint64_t peer, uint64_t other) const;
   bool HasLinkTo(uint64_t peer, const std::string& zone) const;
   bool Crosses(const Link* source, const std::string& zone) const;

@@ -246,7 +246,7 @@ std::unique_ptr<RecordingView> Cluster::NewView(
       std::make_unique<RecordingView>(replica->storage.get(), terms, faults);
   view->set_on_apply([this, replica, peer](const Pair& pair) {
     truth_.Applied(pair, WallMs(*replica), kMaxAheadMs, IsFenced(*replica));
-    if (replica->log && replica->log->passes_on()) {
+    if (replica->log && replica->log->passes_on(peer)) {
       AppendChange(replica, pair, peer);
     }
   });

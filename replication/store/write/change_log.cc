@@ -50,6 +50,18 @@ Change ChangeAt(const char* bytes, const Head& head) {
 
 }  // namespace
 
+bool ChangeLog::passes_on(uint64_t source) const {
+  if (passes_all_on_.load(std::memory_order_relaxed)) return true;
+  const std::lock_guard lock(mutex_);
+  return std::find(reached_.begin(), reached_.end(), source) == reached_.end();
+}
+
+void ChangeLog::SetPassesOn(bool all, std::vector<uint64_t> reached) {
+  const std::lock_guard lock(mutex_);
+  reached_ = std::move(reached);
+  passes_all_on_.store(all, std::memory_order_release);
+}
+
 void ChangeLog::Append(std::span<const Change> changes) {
   const Clock::time_point now = Clock::now();
   bool wake = false;

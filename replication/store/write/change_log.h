@@ -64,11 +64,11 @@ class ChangeLog {
     return readers_.load(std::memory_order_relaxed) != 0;
   }
 
-  // Whether what comes from peers is to be appended, too. As above.
-  bool passes_on() const { return passes_on_.load(std::memory_order_relaxed); }
-  void SetPassesOn(bool passes_on) {
-    passes_on_.store(passes_on, std::memory_order_release);
-  }
+  // Whether what comes from this peer is to be appended, too. As above.
+  bool passes_on(uint64_t source) const;
+  // From all peers, or from all but `reached`: each of these sends to whoever
+  // has a stream from here what it sends to this replica.
+  void SetPassesOn(bool all, std::vector<uint64_t> reached);
 
   // Appends what a write of the database has changed, in one piece. Of a key
   // that is changed several times only the last change may be there.
@@ -92,8 +92,9 @@ class ChangeLog {
   Segment* SegmentFor(size_t bytes);
 
   std::atomic<uint32_t> readers_{0};
-  std::atomic<bool> passes_on_{false};
+  std::atomic<bool> passes_all_on_{false};
   mutable std::mutex mutex_;
+  std::vector<uint64_t> reached_;
   std::condition_variable changed_;
   uint32_t sleepers_ = 0;
   size_t capacity_ = 0;

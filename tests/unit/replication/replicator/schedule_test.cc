@@ -166,6 +166,27 @@ TEST(ScheduleTest, WhoAsksDuringASessionGetsAnother) {
   EXPECT_THAT(schedule.NextDueMs(), Optional(Ge(950u)));
 }
 
+// Whatever it was asked for in vain does not put off what it is asked for now,
+// as each of many gaps asks.
+TEST(ScheduleTest, WhoWasBusyIsSoonAskedAgain) {
+  Schedule schedule({.interval_ms = 600'000, .busy_ms = 50}, 1, 7, 0);
+  uint64_t now_ms = 0;
+  for (int gap = 0; gap < 20; ++gap) {
+    schedule.Ask(0, now_ms);
+    // Not at once for each, but within half as much again.
+    EXPECT_THAT(schedule.NextDueMs(), Optional(Le(now_ms + 75)));
+    now_ms = std::max(now_ms, *schedule.NextDueMs());
+    schedule.Begins(0);
+    schedule.Ended(0, SessionOutcome::kBusy, now_ms);
+    EXPECT_GT(*schedule.NextDueMs(), now_ms);
+  }
+  schedule.Ask(0, now_ms);
+  schedule.Begins(0);
+  schedule.Ended(0, SessionOutcome::kProven, now_ms);
+  schedule.Ask(0, now_ms + 1);
+  EXPECT_THAT(schedule.NextDueMs(), Optional(now_ms + 1));
+}
+
 // Whoever is due is met at once, with this outcome.
 class Turns {
  public:

@@ -24,6 +24,27 @@ TEST(Spread, InAMeshTheWriterAloneSends) {
   }
 }
 
+// A session with a replica that has no stream from here, as while it connects
+// anew, brings what the others of the mesh know nothing of.
+TEST(Spread, InAMeshWhatAStrangerBringsIsPassedOn) {
+  Spread spread(1, {}, {});
+  spread.Connect({2, ""});
+  spread.SetNeighbours(2, {{1, ""}});
+  ASSERT_TRUE(spread.meshed());
+  EXPECT_FALSE(spread.NeedsHash(0));
+  EXPECT_FALSE(spread.NeedsHash(2));
+  EXPECT_TRUE(spread.NeedsHash(3));
+  EXPECT_EQ(spread.WayTo(2, {7, 3, 3}, 0), Spread::Way::kPush);
+  EXPECT_EQ(spread.WayTo(2, {8, 3, 3}, 0), Spread::Way::kPush);
+  EXPECT_EQ(spread.WayTo(2, {0, 2, 2}, 0), Spread::Way::kNone);
+  // What came from a neighbour is sent by itself to all.
+  spread.Connect({3, ""});
+  spread.SetNeighbours(2, {{1, ""}, {3, ""}});
+  spread.SetNeighbours(3, {{1, ""}, {2, ""}});
+  ASSERT_TRUE(spread.meshed());
+  EXPECT_EQ(spread.WayTo(2, {0, 3, 3}, 0), Spread::Way::kNone);
+}
+
 TEST(Spread, ALineAndAStarArePassedOn) {
   SpreadWorld line(5);
   for (size_t i = 1; i < 5; ++i) line.Join(i - 1, i);

@@ -39,6 +39,15 @@ TEST(ChangeLog, HoldsNothingWithoutAReader) {
   EXPECT_FALSE(log.attached());
 }
 
+TEST(ChangeLog, WhatComesFromWhomOthersDoNotReachIsPassedOn) {
+  ChangeLog log;
+  log.SetPassesOn(/*all=*/false, {2, 3});
+  EXPECT_FALSE(log.passes_on(2));
+  EXPECT_TRUE(log.passes_on(4));
+  log.SetPassesOn(/*all=*/true, {2, 3});
+  EXPECT_TRUE(log.passes_on(2));
+}
+
 TEST(ChangeLog, EachReaderGetsAllInOrder) {
   ChangeLog log;
   ChangeLog::Reader one(&log, kCapacity);
