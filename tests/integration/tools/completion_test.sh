@@ -58,6 +58,25 @@ expect "db log" rocksync clone 127.0.0.1:7401 ""
 expect "db log" rocksync resync --certificates db 127.0.0.1:7401 ""
 expect "" rocksync resync --certificates db ""
 
+# As bash breaks them.
+expect "" rocksync clone 127.0.0.1 :
+expect "" rocksync clone 127.0.0.1 : 7
+expect "db log" rocksync clone 127.0.0.1 : 7401 ""
+expect log rocksync clone 127.0.0.1 : 7401 l
+expect log rocksync clone [ :: "1]" : 7401 l
+expect log rocksync clone --json localhost : 7401 l
+expect "" rocksync clone 127.0.0.1 : 7401 db ""
+expect "db log" rocksync resync --certificates = db 127.0.0.1 : 7401 ""
+expect "db log" rocksync rescue db --against 127.0.0.1 : 7401 --output ""
+expect "" rocksync exporter 127.0.0.1 : 7401 ""
+mkdir with:colon
+expect colon rocksync diff with : c
+expect "db log with:colon" rocksync diff with : colon ""
+rmdir with:colon
+
+# What a terminal shows of it.
+python3 -B "$source/tests/integration/tools/completion_on_terminal.py" "$source/packaging/rocksync.bash"
+
 expect --redis-port rocksync-store --redis-p
 expect "" rocksync-store --redis-port ""
 expect "db log" rocksync-store --dir ""
