@@ -66,6 +66,11 @@ Status CheckWalDirs(const std::vector<std::string>& wal_dirs,
       return Status::InvalidArgument(
           "--wal-dir " + given + " names no directory of this command", remedy);
     }
+    if (given.back() == '=') {
+      return Status::InvalidArgument(
+          "--wal-dir " + given + ": the name of the log's directory is empty",
+          "write --wal-dir " + given + "LOGDIR");
+    }
   }
   return Status::OK();
 }

@@ -7,6 +7,7 @@
 #include "replication/store/open/write_buffer_budget.h"
 #include "replication/store/store.h"
 #include "replication/store/write/callback_scope.h"
+#include "replication/store/write/refusals.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -124,6 +125,8 @@ Status ReplicatedDB::Import(const ColumnFamilyOptions& options,
   *handle = nullptr;
   const Status status = CheckNotInCallback(store_->indexed());
   if (!status.ok()) return status;
+  const Status named = CheckFamilyName(name);
+  if (!named.ok()) return named;
   if (store_->families()->WouldReplicate(name)) {
     return Status::NotSupported(
         "rocksync: CreateColumnFamilyWithImport on a replicated family",

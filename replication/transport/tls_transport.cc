@@ -48,6 +48,11 @@ rocksdb::Status NewInsecurePlaintextTransport(
 
 rocksdb::Status ReadReplicaId(const std::string& certificate_file,
                               uint64_t* replica_id) {
+  if (certificate_file.empty()) {
+    return rocksdb::Status::InvalidArgument(
+        "the name of the certificate's file is empty",
+        "give the PEM file of a replica's certificate");
+  }
   X509Ptr certificate;
   rocksdb::Status s = ReadCertificate(certificate_file, &certificate);
   if (s.ok()) s = ReplicaIdOf(certificate.get(), replica_id);

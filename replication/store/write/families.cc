@@ -36,13 +36,11 @@ bool Families::WouldReplicate(const std::string& name) const {
 
 Status Families::CheckNew(const std::string& name,
                           const rocksdb::ColumnFamilyOptions& options) const {
-  // RocksDB makes it, and its assertions end each process that flushes it.
-  if (name.empty()) {
-    return Status::InvalidArgument(
-        "rocksync: a column family with an empty name", "name it");
+  Status status = CheckFamilyName(name);
+  if (status.ok()) {
+    status = CheckFamilyOptions(indexed_->db()->GetDBOptions(),
+                                indexed_->options(), name, options);
   }
-  const Status status = CheckFamilyOptions(indexed_->db()->GetDBOptions(),
-                                           indexed_->options(), name, options);
   if (!status.ok() || !WouldReplicate(name)) return status;
   return CheckFamilyCount(indexed_->table().families().size() + 1);
 }

@@ -63,6 +63,14 @@ Status CheckLimit(std::string_view option, size_t limit, size_t most) {
                 Text("it has to be above 0", " and at most ", most));
 }
 
+// Of a variable that is not set, mostly; no family has it.
+Status CheckNoneIsEmpty(std::string_view option,
+                        const std::vector<std::string>& names) {
+  if (!Contains(names, std::string())) return Status::OK();
+  return Refuse(Text(option, " holds an empty name"),
+                "name a column family, or leave it out");
+}
+
 Status CheckReplicationOptions(const ReplicatedDBOptions& options) {
   if (options.cluster_name.empty()) {
     return Refuse("cluster_name is empty", "name the cluster");
@@ -98,6 +106,16 @@ Status CheckReplicationOptions(const ReplicatedDBOptions& options) {
   if (options.index_write_buffer_bytes < (size_t{64} << 10)) {
     return Refuse("index_write_buffer_bytes is below 64 KiB", "enlarge it");
   }
+  status = CheckNoneIsEmpty("ReplicatedDBOptions::families", options.families);
+  if (status.ok()) {
+    status = CheckNoneIsEmpty("ReplicatedDBOptions::merge_families",
+                              options.merge_families);
+  }
+  if (status.ok()) {
+    status = CheckNoneIsEmpty("ReplicatedDBOptions::discard_history_of",
+                              options.discard_history_of);
+  }
+  if (!status.ok()) return status;
   if (Contains(options.families, kIndexFamilyName)) {
     return Refuse(Text("families names ", kIndexFamilyName),
                   "the index is not replicated itself; leave it out");
@@ -273,6 +291,11 @@ bool CopyTableFactory(std::shared_ptr<rocksdb::TableFactory>* factory) {
 
 }  // namespace
 
+Status CheckFamilyName(const std::string& name) {
+  if (!name.empty()) return Status::OK();
+  return Refuse("a column family with an empty name", "name it");
+}
+
 bool IsReplicatedName(const ReplicatedDBOptions& options,
                       const std::string& family) {
   return options.families.empty() || Contains(options.families, family);
@@ -312,8 +335,11 @@ Status CheckOpenArguments(
   for (const rocksdb::ColumnFamilyDescriptor& family : families) {
     if (!status.ok()) return status;
     if (family.name == kIndexFamilyName) continue;  // the library's own
-    status =
-        CheckFamilyOptions(options, replication, family.name, family.options);
+    status = CheckFamilyName(family.name);
+    if (status.ok()) {
+      status =
+          CheckFamilyOptions(options, replication, family.name, family.options);
+    }
     replicated += IsReplicatedName(replication, family.name) ? 1 : 0;
   }
   if (status.ok()) status = CheckNamedOnce(families);

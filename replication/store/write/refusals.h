@@ -18,6 +18,10 @@ namespace rocksync {
 bool IsReplicatedName(const ReplicatedDBOptions& options,
                       const std::string& family);
 
+// InvalidArgument: it is empty. RocksDB makes such a family, and its assertions
+// end each process that flushes it.
+rocksdb::Status CheckFamilyName(const std::string& name);
+
 // All that an opening refuses of its arguments alone.
 rocksdb::Status CheckOpenArguments(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,

@@ -930,6 +930,7 @@ static void TestFamilies(void) {
   const char* names[] = {"default", "more"};
   const char* twice[] = {"default", "default"};
   const char* index[] = {"default", "__rocksync_index"};
+  const char* empty[] = {"default", ""};
   const rocksdb_options_t* each[2];
   rocksdb_column_family_handle_t* handles[2];
   rocksdb_column_family_handle_t* made;
@@ -953,6 +954,10 @@ static void TestFamilies(void) {
                                       -1, names, each, handles,
                                       &error) == NULL);
   FAILS("-1 column families");
+  CHECK(rocksync_open_column_families(options, replication, Path("families"), 2,
+                                      empty, each, handles, &error) == NULL);
+  FAILS("a column family with an empty name: name it");
+  CHECK(access(Path("families"), F_OK) != 0);
   db = rocksync_open_column_families(options, replication, Path("families"), 2,
                                      names, each, handles, &error);
   OK();
@@ -1050,6 +1055,31 @@ static void TestDetachWithAComparator(void) {
   rocksdb_options_destroy(backwards);
   rocksdb_options_destroy(options);
   rocksdb_comparator_destroy(comparator);
+}
+
+/* Of a variable that is not set, mostly. */
+static void TestEmptyNames(void) {
+  rocksdb_options_t* options = rocksdb_options_create();
+  const char* const empty[] = {"", NULL};
+  size_t i;
+  phase = "empty names";
+  rocksdb_options_set_create_if_missing(options, 1);
+  for (i = 0; i < 6; ++i) {
+    rocksync_options_t* replication = NewReplication();
+    const char* name = empty[i % 2];
+    if (i / 2 == 0) rocksync_options_add_family(replication, name);
+    if (i / 2 == 1) rocksync_options_add_merge_family(replication, name);
+    if (i / 2 == 2) rocksync_options_add_discard_history_of(replication, name);
+    CHECK(rocksync_open(options, replication, Path("empty"), &error) == NULL);
+    FAILS(i / 2 == 0   ? "ReplicatedDBOptions::families holds an empty name"
+          : i / 2 == 1 ? "merge_families holds an empty name: name a column"
+                       : "discard_history_of holds an empty name");
+    rocksync_options_destroy(replication);
+  }
+  CHECK(access(Path("empty"), F_OK) != 0);
+  CHECK(rocksync_read_replica_id("", &error) == 0);
+  FAILS("the name of the certificate's file is empty: give");
+  rocksdb_options_destroy(options);
 }
 
 static void TestOptionsAreThose(void) {
@@ -1259,6 +1289,7 @@ int main(void) {
   TestCallsInCallbacks();
   TestFamilies();
   TestDetachWithAComparator();
+  TestEmptyNames();
   TestOptionsAreThose();
   TestSecrets();
   TestNull();

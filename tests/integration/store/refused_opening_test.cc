@@ -116,6 +116,17 @@ TEST_F(RefusedOpeningTest, WritesNothing) {
        [](auto* r) { r->cluster_name = "other"; }},
       {"cluster_secret", both, [](auto* r) { r->cluster_secret.fill(8); }},
       {"discard_history_of", both, [](auto* r) { r->families = {"default"}; }},
+      {"a column family with an empty name: name it",
+       {"default", "orders", ""},
+       [](auto*) {}},
+      {"ReplicatedDBOptions::families holds an empty name", both,
+       [](auto* r) {
+         r->families = {"default", ""};
+       }},
+      {"merge_families holds an empty name", both,
+       [](auto* r) { r->merge_families = {""}; }},
+      {"discard_history_of holds an empty name", both,
+       [](auto* r) { r->discard_history_of = {""}; }},
       // It is there, and was not dropped.
       {"Column families not opened: orders", {"default"}, [](auto*) {}},
       // Families that the opening would make first.

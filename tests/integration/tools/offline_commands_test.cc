@@ -728,6 +728,11 @@ TEST_F(OfflineCommandsTest, WhatToWriteForALogElsewhereIsPrinted) {
   EXPECT_EQ(RunDiff(diff, out_, err_), kDiffError);
   EXPECT_THAT(err_.str(), HasSubstr("--wal-dir b3=b3 names no directory"));
   EXPECT_THAT(err_.str(), HasSubstr("--wal-dir b2=LOGDIR"));
+  Clear();
+  diff.wal_dirs = {"b2="};
+  EXPECT_EQ(RunDiff(diff, out_, err_), kDiffError);
+  EXPECT_THAT(err_.str(), HasSubstr("--wal-dir b2=: the name of the log's "
+                                    "directory is empty"));
 }
 
 }  // namespace
