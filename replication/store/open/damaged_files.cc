@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "replication/session/escape_text.h"
 #include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/newer_rocksdb.h"
 #include "rocksdb/db.h"
@@ -69,8 +70,8 @@ Status DamagedTable(const std::string& text, rocksdb::Env* env,
         "one alone holds something: `rocksync detach` it, and adopt the data "
         "anew";
   } else if (!family.empty()) {
-    what = "rocksync: the column family '" + family + "' of " + name +
-           " does not read";
+    what = "rocksync: the column family '" + EscapeText(family) + "' of " +
+           name + " does not read";
   }
   return Status::Corruption(what + " (some errors pass: try again first)",
                             remedy + ": " + text);

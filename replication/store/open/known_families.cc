@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "replication/session/escape_text.h"
 #include "replication/store/format/index_entry.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/write/refusals.h"
@@ -89,8 +90,8 @@ Status CheckKnownFamilies(const ReplicatedDBOptions& replication,
     if (stays || (record.may_be_absent && !there)) continue;
     if (MayDiscard(replication, record.name)) continue;
     return Status::InvalidArgument(
-        "rocksync: the replicated column family '" + record.name + "' of " +
-            name + " " + why + (there ? "" : " without rocksync"),
+        "rocksync: the replicated column family '" + EscapeText(record.name) +
+            "' of " + name + " " + why + (there ? "" : " without rocksync"),
         "which of its pairs are newer than those of peers, and what was "
         "deleted, would be lost; if that is meant, name it in "
         "ReplicatedDBOptions::discard_history_of for one opening; else " +
@@ -124,7 +125,7 @@ Status LookForMissingEntries(const ReplicatedDBOptions& replication,
         !replication.adopt_after_index_loss) {
       return Status::Corruption(
           "rocksync: the index of " + name + " has no entry of the family '" +
-              record.name +
+              EscapeText(record.name) +
               "', which holds pairs: they bypassed rocksync (another program, "
               "GetBaseDB(), a TransactionDB around it) shortly before a crash, "
               "or the index has lost what it knew of the family",

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "replication/base/rocksdb_version.h"
+#include "replication/session/escape_text.h"
 #include "replication/store/directory/directory_lock.h"
 #include "replication/store/open/options_file.h"
 #include "replication/store/open/options_to_look.h"
@@ -69,8 +70,8 @@ std::string OperatorOf(Env* env, const std::string& directory,
                        const std::string& family) {
   std::string name;
   if (!MergeOperatorName(env, directory, family, &name).ok()) name.clear();
-  return "the merge operator of the column family '" + family + "' of " +
-         directory +
+  return "the merge operator of the column family '" + EscapeText(family) +
+         "' of " + directory +
          (name.empty() ? "" : " (by its OPTIONS file " + name + ")");
 }
 

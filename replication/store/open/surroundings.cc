@@ -5,6 +5,7 @@
 
 #include "replication/base/directories.h"
 #include "replication/base/random_bits.h"
+#include "replication/session/escape_text.h"
 #include "replication/store/directory/directory_switch.h"
 #include "replication/store/directory/make_directory.h"
 #include "replication/store/format/current_manifest.h"
@@ -118,7 +119,7 @@ Status CheckAllAreNamed(
         there == kIndexFamilyName || there == kStatisticsFamilyName ||
         std::any_of(families.begin(), families.end(),
                     [&](const auto& family) { return family.name == there; });
-    if (!named) left_out += (left_out.empty() ? "" : ", ") + there;
+    if (!named) left_out += (left_out.empty() ? "" : ", ") + EscapeText(there);
   }
   if (left_out.empty()) return Status::OK();
   return Status::InvalidArgument(

@@ -146,6 +146,17 @@ TEST_F(RefusedOpeningTest, WritesNothing) {
   EXPECT_EQ(Get("logged"), "2");
 }
 
+// That a clone or a backup brought: a terminal obeys some of its bytes.
+TEST_F(RefusedOpeningTest, NamesOfFamiliesArePrintable) {
+  ASSERT_ROCKS_OK(OpenFamilies({"default", "a\x1b[2J\x9b"}, replication_));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  const rocksdb::Status status = OpenFamilies({"default"}, replication_);
+  EXPECT_NE(status.ToString().find("not opened: a\\x1b[2J\\x9b"),
+            std::string::npos)
+      << status.ToString();
+}
+
 TEST_F(RefusedOpeningTest, WithoutAName) {
   ReplicatedDB* raw = nullptr;
   const rocksdb::Status status =
