@@ -84,7 +84,8 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
     `certificates` names a directory for trials; else the three PEM files, of a
     certificate that names an id of the new replica's own. `progress` is called
     with a stage ("asking", "copying", "opening", "proving") and the bytes that
-    are there and that there will be; it ends the clone if it returns False.
+    are there and that there will be, about ten times a second; it ends the
+    clone if it returns False.
 
     Returns None if the two were proven equal, else why they are not yet: the
     first session with a peer goes on. If the source has a member list, sessions
@@ -313,6 +314,23 @@ class _Held(list):
         return functools.partial(any, map(free, self))
 
 
+class _Undo(list):
+    """Steps, functions without arguments, that undo what was begun; none of
+    them once the list is cleared, as all is done."""
+
+    def steps(self):
+        """A function to be called once, as the only step of a `finally`. No
+        signal comes between, be it the second one."""
+        return functools.partial(any, map(functools.partial.__call__, self))
+
+    def free(self, destroy, held, *arguments):
+        """A step that has to be the last, if `destroy` returns what is true."""
+        self.append(functools.partial(any, map(destroy, filter(None, held), *([each] for each in arguments))))
+
+    def discard(self, objects, one):
+        self.append(functools.partial(objects.discard, one))
+
+
 class _Items(collections.abc.ItemsView):
     def __iter__(self):
         return self._mapping.scan()
@@ -361,28 +379,33 @@ class Database(_Closable, collections.abc.MutableMapping):
                 apply_hook(_changes(changes))
 
         self._hook = BEFORE_APPLY(hook)  # lives as long as the database
-        with _options(cluster, secret) as (options, replication):
-            library.rocksdb_options_set_create_if_missing(options, _flag(create, "create"))
-            library.rocksync_options_set_open_copy_as_new_replica(
-                replication, _flag(open_copy_as_new_replica, "open_copy_as_new_replica"))
-            if apply_hook is not None:
+        # RocksDB goes on to open files there, wherever the process is by then.
+        absolute = os.path.abspath(_path(path))
+        opened, way, undo = _Held(), _Held(), _Undo()
+        undo.discard(_open_databases, self)
+        undo.free(library.rocksdb_close, way)  # nothing of it may be held
+        undo.free(library.rocksync_close, opened, None)
+        undo_all = undo.steps()
+        try:
+            self._open(opened, way, absolute, _options(cluster, secret), _flag(create, "create"),
+                       _flag(open_copy_as_new_replica, "open_copy_as_new_replica"), apply_hook is not None)
+            _open_databases.add(self)
+            undo.clear()
+        finally:
+            undo_all()
+
+    def _open(self, opened, way, absolute, given, create, open_copy_as_new_replica, has_hook):
+        with given as (options, replication):
+            library.rocksdb_options_set_create_if_missing(options, create)
+            library.rocksync_options_set_open_copy_as_new_replica(replication, open_copy_as_new_replica)
+            if has_hook:
                 library.rocksync_options_set_apply_hook(replication, None, NO_DESTRUCTOR, self._hook)
-            # RocksDB goes on to open files there, wherever the process is by then.
-            absolute = os.path.abspath(_path(path))
-            opened, way = _Held(), _Held()
-            try:
-                opened.take_from("rocksync_open", options, replication, absolute)
-                way.take_from("rocksync_rocksdb", opened[0])
-                self._way = way[0]
-                self._read = library.rocksdb_readoptions_create()
-                self._write = library.rocksdb_writeoptions_create()
-                self._db = opened[0]
-                _open_databases.add(self)
-            except BaseException:
-                if opened and self._db is None:
-                    way.give_back(library.rocksdb_close)  # nothing of it may be held
-                    library.rocksync_close(opened[0], None)
-                raise
+            opened.take_from("rocksync_open", options, replication, absolute)
+        way.take_from("rocksync_rocksdb", opened[0])
+        self._way = way[0]
+        self._read = library.rocksdb_readoptions_create()
+        self._write = library.rocksdb_writeoptions_create()
+        self._db = opened[0]
 
     # --- Pairs ---
 
@@ -743,8 +766,21 @@ class Replicator(_Closable):
                 progress(json.loads(session))
 
         self._progress = SESSION(tell)  # lives as long as the replicator
+        started, undo = _Held(), _Undo()
+        undo.discard(database._replicators, self)
+        undo.discard(_open_replicators, self)
+        undo.free(library.rocksync_replicator_destroy, started)
+        undo_all = undo.steps()
+        try:
+            self._start(started, peers, listen, interval, stream, zone, allow_clones, numbers, progress, credentials)
+            database._replicators.add(self)
+            _open_replicators.add(self)
+            undo.clear()
+        finally:
+            undo_all()
+
+    def _start(self, started, peers, listen, interval, stream, zone, allow_clones, numbers, progress, credentials):
         options = library.rocksync_replicator_options_create()
-        started = _Held()
         try:
             for peer in _several(peers):
                 library.rocksync_replicator_options_add_peer(options, _text(peer, "peer"))
@@ -757,16 +793,9 @@ class Replicator(_Closable):
                 getattr(library, f"rocksync_replicator_options_set_{name}")(options, _number(number, name))
             if progress is not None:
                 library.rocksync_replicator_options_set_progress(options, None, self._progress)
-            with _transport(database.replica_id, *credentials) as transport:
-                started.take_from("rocksync_replicator_start", database._db, options, transport)
+            with _transport(self._database.replica_id, *credentials) as transport:
+                started.take_from("rocksync_replicator_start", self._database._db, options, transport)
             self._replicator = started[0]
-            database._replicators.add(self)
-            _open_replicators.add(self)
-        except BaseException:
-            if started and self not in _open_replicators:
-                library.rocksync_replicator_destroy(started[0])
-                database._replicators.discard(self)
-            raise
         finally:
             library.rocksync_replicator_options_destroy(options)
 
@@ -777,7 +806,8 @@ class Replicator(_Closable):
         not, unless it names quarantined pairs alone. What `progress`, or
         a signal's handler, raises meanwhile in the main thread is raised at the
         end; what `progress` raises in another thread is printed. A peer that is
-        paused makes it wait for 30 s before "Resource busy"."""
+        paused makes it wait for 30 s before "Resource busy", and so long waits
+        what is raised; `close` in another thread ends it at once."""
         with self._calls.enter(), interrupts():
             call("rocksync_replicator_sync", self._replicator, _text(peer, "peer"))
 

@@ -599,6 +599,73 @@ for i in range(1000):
             step += 1
         self.assertGreater(step, 50)
 
+    def interrupted_twice(self, step, again, call):
+        """Raises Interrupt at that place of those where Python looks for
+        signals in the package, and once more as the `again`-th function of the
+        package is entered after that. Returns whether there are so many places."""
+        class Interrupt(BaseException):
+            pass
+
+        def ours(frame):
+            return frame.f_code.co_filename.startswith(os.path.dirname(rocksync.__file__))
+
+        places, entered, first = itertools.count(), itertools.count(1), []
+
+        def profile(frame, event, _):
+            if ours(frame) and event in ("call", "c_return") and next(places) == step:
+                first.append(step)
+                raise Interrupt
+
+        # A finalizer passes over it, and tells.
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = lambda _: None
+
+        # Python removes the function that has raised.
+        def trace(frame, *_):
+            if first and ours(frame) and next(entered) == again:
+                raise Interrupt
+
+        try:
+            sys.settrace(trace)
+            sys.setprofile(profile)
+            call()
+        except Interrupt:
+            pass
+        finally:
+            sys.setprofile(None)
+            sys.settrace(None)
+        return bool(first)
+
+    def test_an_open_that_is_interrupted_twice_leaves_nothing_open(self):
+        self.open().close()
+        for again in 1, 2, 3:
+            reached, step = True, 0
+            while reached:
+                opened = []
+                # Refused if the one before has left it open.
+                reached = self.interrupted_twice(step, again, lambda: opened.append(self.open()))
+                # Returned, or interrupted just before that.
+                for each in opened or list(rocksync._open_databases):
+                    each.close()
+                step += again  # not all of them, which takes long
+            self.assertGreater(step, 30)
+        self.open().close()
+
+    def test_a_start_that_is_interrupted_twice_leaves_nothing(self):
+        trial = self.path("trial")
+        with self.open() as db:
+            db.replicate(certificates=trial, interval=0).close()
+            for again in 1, 2, 3:
+                reached, step = True, 0
+                while reached:
+                    # Refused if the one before has left it running.
+                    reached = self.interrupted_twice(step, again, lambda: db.replicate(certificates=trial, interval=0))
+                    for left in list(db._replicators):
+                        left.close()
+                    step += again
+                self.assertGreater(step, 30)
+            db.replicate(certificates=trial, interval=0).close()
+
     def test_a_time_limit_is_no_error_of_an_update(self):
         chance = random.Random(1)
         with self.open() as db:
