@@ -89,7 +89,11 @@ Status CheckMayReadFiles(const std::string& directory) {
   const Status status =
       unknown ? Status::OK() : CheckMayReach(absolute.lexically_normal());
   if (!status.ok()) return status;
-  if (IsForbidden(directory, R_OK | X_OK)) return MayNotRead(directory + "/");
+  // Root may not execute a file that nobody may.
+  if (std::filesystem::is_directory(directory, unknown) &&
+      IsForbidden(directory, R_OK | X_OK)) {
+    return MayNotRead(directory + "/");
+  }
   std::filesystem::directory_iterator files(directory, unknown);
   for (; !unknown && files != std::filesystem::directory_iterator();
        files.increment(unknown)) {
