@@ -25,7 +25,7 @@ void ShowProgress(const CloneProgress& progress) {
   std::string line;
   switch (progress.stage) {
     case CloneProgress::Stage::kAsking:
-      line = "the source makes a checkpoint";
+      line = "asking the source, which makes a checkpoint";
       break;
     case CloneProgress::Stage::kCopying:
       line = InUnits(progress.bytes_done) + " of " + InUnits(progress.bytes) +

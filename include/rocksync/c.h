@@ -505,11 +505,12 @@ enum {
   rocksync_clone_carrying_over = 4 /* of a resync, before opening */
 };
 /* `progress` is called by the thread that clones, as each stage begins and
-   about ten times a second while files are copied: `bytes_done` of `bytes` (0:
-   not known yet) are there. It returns 1 to go on, and 0 to end the call with
-   "Operation aborted"; a later call resumes. It may be called a few times more
-   before the call ends. In its last stage a clone, and from the opening on a
-   resync, is complete, and stays: the call succeeds, and if its session had not
+   about ten times a second until the call ends, also while the source is
+   silent: `bytes_done` of `bytes` (0: not known yet) are there. It returns 1 to
+   go on, and 0 to end the call with "Operation aborted"; a later call resumes.
+   It may be called a few times more before the call ends; an opening is not cut
+   short. In its last stage a clone, and from the opening on a resync that
+   copies, is complete, and stays: the call succeeds, and if its session had not
    ended by then, the session's error says that it was cancelled. NULL: none. */
 void rocksync_clone_options_set_progress(
     rocksync_clone_options_t* options, void* state,
@@ -529,7 +530,9 @@ uint64_t rocksync_clone_replica_id(const char* name, char** errptr);
 
 /* Makes a new replica in the directory `name`, which must not be there, or be
    empty, or hold a clone that was interrupted, and must not lie in the
-   directory of another database. Blocks. All families of the
+   directory of another database, or in one for the log or the tables of a
+   replica. (Of a plain database's nothing tells there: avoid them.) Blocks. All
+   families of the
    source are named, as for rocksync_open_column_families; with 0 of them it is
    the default one, with `options`. Returns 1 if the clone is there and was
    proven equal to its source. 0 without an error: it is there, and

@@ -24,7 +24,8 @@ struct CloneProgress {
     kAsking,   // the source is asked, and makes a checkpoint
     kCopying,  // its files are copied; those that are there are compared
     kOpening,  // the copy is opened as a new replica
-    kProving,  // a session with the source
+    kProving,  // a session with the source; of a resync that copies nothing,
+               // the one that brings what is missing
     // Of a resync, between kCopying and kOpening: what the replica alone holds
     // is written to the copy, which then takes its place.
     kCarryingOver,
@@ -48,12 +49,13 @@ struct CloneOptions {
   // Address of the replica to copy, in the transport's notation.
   std::string source;
 
-  // Called by the calling thread, about ten times a second while files are
-  // copied, and as each stage begins. May be empty.
+  // Called by the calling thread, as each stage begins and about ten times a
+  // second until the call ends, also while the source is silent. May be empty.
   std::function<void(const CloneProgress&)> progress;
 
-  // Polled several times a second; if it returns true the call ends with
-  // Aborted, and a later one goes on. May be empty.
+  // Polled by the calling thread several times a second; if it returns true the
+  // call ends with Aborted, and a later one goes on. An opening is not cut
+  // short. May be empty.
   std::function<bool()> cancelled;
 
   // A silent source is given up after this long, and after twenty times as long

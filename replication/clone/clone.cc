@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "replication/base/directories.h"
+#include "replication/clone/attended.h"
 #include "replication/clone/clone_directory.h"
 #include "replication/clone/clone_receiver.h"
 #include "replication/clone/open_replica.h"
@@ -37,15 +38,12 @@ void Tell(const CloneOptions& clone, const CloneProgress& progress) {
   if (clone.progress) clone.progress(progress);
 }
 
-bool Cancelled(const CloneOptions& clone) {
-  return clone.cancelled && clone.cancelled();
-}
-
 Status WasCancelled() { return Status::Aborted("the copy was cancelled"); }
 
 // Not OK: why it is not proven.
 Status SessionWithSource(ReplicatedDB* db, const CloneOptions& clone) {
   ReplicatorContext replica(ReplicatorOptionsOf(clone), db, clone.transport);
+  const EndIfCancelled end(clone.cancelled, [&] { Stop(&replica); });
   const auto patience = std::chrono::steady_clock::now() + clone.io_timeout;
   Status s;
   for (int overtaken = 0; overtaken < kMostMeetings;) {
@@ -54,6 +52,7 @@ Status SessionWithSource(ReplicatedDB* db, const CloneOptions& clone) {
     if (!s.ok()) return s;
     const SessionResult met = link->RunSession("", /*slot=*/true);
     s = met.status;
+    if (Cancelled(clone) && (!s.ok() || met.busy || met.expired)) break;
     if (s.IsTryAgain()) {
       ++overtaken;
     } else if (!s.ok() || (!met.busy && !met.expired)) {
@@ -63,12 +62,21 @@ Status SessionWithSource(ReplicatedDB* db, const CloneOptions& clone) {
       if (std::chrono::steady_clock::now() >= patience) return s;
       std::this_thread::sleep_for(kBusyPause);
     }
-    if (Cancelled(clone)) return WasCancelled();
+    if (Cancelled(clone)) break;
   }
-  return s;
+  return Cancelled(clone) ? WasCancelled() : s;
 }
 
 }  // namespace
+
+bool Cancelled(const CloneOptions& clone) {
+  return clone.cancelled && clone.cancelled();
+}
+
+void Stop(ReplicatorContext* replica) {
+  replica->stopping = true;
+  replica->connections.CloseAll();
+}
 
 void TellStage(const CloneOptions& clone, CloneProgress::Stage stage,
                const CloneResult& copied) {
@@ -122,7 +130,7 @@ Status MeetSource(const CloneOptions& clone, ReplicatorContext* replica,
                              .connect_timeout = clone.io_timeout,
                              .cancelled = cancelled},
                             link);
-  return s.IsTryAgain() && cancelled() ? WasCancelled() : s;
+  return !s.ok() && cancelled() ? WasCancelled() : s;
 }
 
 Status CheckCloneOptions(const CloneOptions& clone) {
@@ -212,12 +220,14 @@ Status ReplicatedDB::Clone(const rocksdb::DBOptions& options,
   Status s = CheckPlaces(options, name, families);
   // What the opening would refuse is refused before all is copied.
   if (s.ok()) s = CheckOpenArguments(options, replication, families);
-  if (s.ok()) {
-    s = CopyReplica(options.env, replication, name, clone, result);
-  }
-  return s.ok() ? BecomeReplica(options, replication, name, families, clone,
-                                result)
-                : s;
+  if (!s.ok()) return s;
+  return Attended(clone, [&](const CloneOptions& attended) {
+    Status copied =
+        CopyReplica(options.env, replication, name, attended, result);
+    return copied.ok() ? BecomeReplica(options, replication, name, families,
+                                       attended, result)
+                       : copied;
+  });
 }
 
 }  // namespace rocksync

@@ -20,6 +20,12 @@ class Link;
 class ReplicatedDB;
 struct ReplicatorContext;
 
+// It has been cancelled.
+bool Cancelled(const CloneOptions& clone);
+
+// Ends its sessions, and whatever it waits for of a peer. For any thread.
+void Stop(ReplicatorContext* replica);
+
 // What is copied is there, and this stage begins.
 void TellStage(const CloneOptions& clone, CloneProgress::Stage stage,
                const CloneResult& copied);

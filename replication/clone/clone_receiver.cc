@@ -449,11 +449,11 @@ class Transfer {
 
   Status Wait() {
     const Status s = crew_.Await([this] {
+      if (progress_->stage == CloneProgress::Stage::kCopying) Note();
+      if (options_.progress) options_.progress(*progress_);
       if (options_.cancelled && options_.cancelled()) {
         crew_.Fail(Status::Aborted("the copy was cancelled"));
       }
-      if (progress_->stage == CloneProgress::Stage::kCopying) Note();
-      if (options_.progress) options_.progress(*progress_);
     });
     if (work_ != nullptr) Note();
     return s;

@@ -19,6 +19,7 @@
 
 #include "replication/base/directories.h"
 #include "replication/base/status.h"
+#include "replication/clone/attended.h"
 #include "replication/clone/carry_over.h"
 #include "replication/clone/clone.h"
 #include "replication/clone/clone_directory.h"
@@ -72,7 +73,9 @@ class Resyncing {
 
   Status Run() {
     Status s = CheckArguments();
-    if (s.ok()) s = OpenOld();
+    if (!s.ok()) return s;
+    TellStage(clone_, CloneProgress::Stage::kAsking, result_->copy);
+    s = OpenOld();
     if (s.ok()) s = Meet();
     if (!s.ok()) return s;
     if (!result_->copied) return LetASessionDoIt();
@@ -179,6 +182,7 @@ Status Resyncing::Meet() {
   // So that few leaves are compared at once.
   options.max_session_bytes = size_t{8} << 20;
   ReplicatorContext replica(options, old_.db(), clone_.transport);
+  const EndIfCancelled end(clone_.cancelled, [&] { Stop(&replica); });
   std::unique_ptr<Link> link;
   const Status s = MeetSource(clone_, &replica, &link);
   if (!s.ok()) return s;
@@ -186,12 +190,13 @@ Status Resyncing::Meet() {
   result_->copy.source_id = link->peer_id();
   terms_ = StoreAccess::MembershipOf(old_.db())->Now().terms();
   result_->copied = MuchIsToCome(link.get());
-  return s;
+  return Cancelled(clone_) ? Status::Aborted("the resync was cancelled") : s;
 }
 
 Status Resyncing::MeetAgain() {
   ReplicatorContext replica(ReplicatorOptionsOf(clone_), old_.db(),
                             clone_.transport);
+  const EndIfCancelled end(clone_.cancelled, [&] { Stop(&replica); });
   std::unique_ptr<Link> link;
   const Status s = MeetSource(clone_, &replica, &link);
   if (!s.ok()) return s;
@@ -240,8 +245,12 @@ bool Resyncing::MuchIsToCome(Link* link) const {
 }
 
 Status Resyncing::LetASessionDoIt() {
+  TellStage(clone_, CloneProgress::Stage::kProving, result_->copy);
   Prove(old_.db(), clone_, &result_->copy);
-  return old_.Close();
+  const Status closed = old_.Close();
+  return closed.ok() && !result_->copy.proven_equal && Cancelled(clone_)
+             ? Status::Aborted("the resync was cancelled")
+             : closed;
 }
 
 Status Resyncing::Copy() {
@@ -297,6 +306,27 @@ Status Resyncing::Switch() {
   return SwitchDirectories(options_.env, name_);
 }
 
+Status RunResync(rocksdb::DBOptions options,
+                 const ReplicatedDBOptions& replication,
+                 const std::string& directory,
+                 const std::vector<ColumnFamilyDescriptor>& families,
+                 const ResyncOptions& resync, ResyncResult* result) {
+  Resyncing resyncing(options, replication, directory, families, resync,
+                      result);
+  const Status s = resyncing.Run();
+  if (!s.ok() || !result->copied) return s;
+  options.create_if_missing = false;
+  const Status opened =
+      BecomeReplica(options, replication, directory, families, resync.copy,
+                    &result->copy, &resyncing.options_file());
+  // The copy is in place, whatever keeps it from being proven.
+  if (!opened.ok()) {
+    result->copy.proven_equal = false;
+    result->copy.session_error = opened.ToString();
+  }
+  return Status::OK();
+}
+
 }  // namespace
 
 Status ReplicatedDB::Resync(const rocksdb::DBOptions& options,
@@ -316,19 +346,10 @@ Status ReplicatedDB::Resync(const rocksdb::DBOptions& options,
   // The process may be in the very directory that is replaced.
   const std::string absolute = AbsolutePath(options.env, name);
   const std::string& directory = absolute.empty() ? name : absolute;
-  Resyncing resyncing(there, replication, directory, families, resync, result);
-  const Status s = resyncing.Run();
-  if (!s.ok() || !result->copied) return s;
-  there.create_if_missing = false;
-  const Status opened =
-      BecomeReplica(there, replication, directory, families, resync.copy,
-                    &result->copy, &resyncing.options_file());
-  // The copy is in place, whatever keeps it from being proven.
-  if (!opened.ok()) {
-    result->copy.proven_equal = false;
-    result->copy.session_error = opened.ToString();
-  }
-  return Status::OK();
+  return Attended(resync.copy, [&](const CloneOptions& attended) {
+    const ResyncOptions given{attended, resync.copy_from_share};
+    return RunResync(there, replication, directory, families, given, result);
+  });
 }
 
 }  // namespace rocksync

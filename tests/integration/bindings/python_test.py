@@ -553,6 +553,16 @@ for i in range(1000):
                     certificates=self.path("trial"), progress=lambda *told: asked.append(told)), again=1)
                 self.assertLess(len(asked), 50, "the peer's silence has ended it")
 
+    def test_a_time_limit_ends_a_resync_of_a_silent_peer(self):
+        self.open("b").close()
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            for again in 1, 0.01:
+                began = time.monotonic()
+                self.repeat_until_alarm(0.5, lambda: rocksync.resync(
+                    self.path("b"), source="127.0.0.1:%d" % silent.getsockname()[1], cluster="test", secret=SECRET,
+                    certificates=self.path("trial")), again=again)
+                self.assertLess(time.monotonic() - began, 15, "the peer's silence has ended it")
+
     def test_alarms_that_ring_before_each_callback_end_a_clone(self):
         # What each raises keeps the callback from saying that it is to end.
         with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -10,15 +11,18 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "replication/store/directory/directory_switch.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/store_access.h"
+#include "replication/store/upkeep/peer_memory.h"
 #include "replication/store/write/indexed_db.h"
 #include "rocksync/clone.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/integration/replication/silent_port.h"
 #include "tests/integration/replication/version_of.h"
 #include "tests/integration/store/index_equals_data.h"
 #include "tests/support/open_plain.h"
@@ -88,6 +92,24 @@ class ResyncTest : public ReplicationTest {
   rocksdb::Status Resync() {
     return ReplicatedDB::Resync(options_, replication_, Dir(), families_,
                                 resync_, &result_);
+  }
+
+  // From the `most`-th call of progress in this stage on it is cancelled.
+  void ExpectToEndAfterCalls(CloneProgress::Stage stage, int most) {
+    int calls = 0;
+    const auto thread = std::this_thread::get_id();
+    resync_.copy.progress = [&](const CloneProgress& progress) {
+      EXPECT_EQ(std::this_thread::get_id(), thread);
+      calls += progress.stage == stage ? 1 : 0;
+    };
+    resync_.copy.cancelled = [&] { return calls >= most; };
+    const auto began = std::chrono::steady_clock::now();
+    const rocksdb::Status s = Resync();
+    EXPECT_TRUE(s.IsAborted()) << s.ToString();
+    EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(15'000));
+    EXPECT_GE(calls, most);
+    resync_.copy.progress = nullptr;
+    resync_.copy.cancelled = nullptr;
   }
 
   void ExpectUpToDate() {
@@ -374,10 +396,15 @@ TEST_F(ResyncTest, TheSourceChangesMeanwhile) {
   resync_.copy_from_share = 0;
   std::function<void()> meanwhile;
   bool is_copied = false;
+  const auto met = [this] {
+    return StoreAccess::PeersOf(source_->db())->Recall(id_)->incarnation;
+  };
+  const auto before = met();
   resync_.copy.progress = [&](const CloneProgress& progress) {
     const bool copied =
         progress.bytes > 0 && progress.files_done == progress.files;
-    if (meanwhile && copied == is_copied) std::exchange(meanwhile, nullptr)();
+    if (meanwhile && copied == is_copied && met() != before)
+      std::exchange(meanwhile, nullptr)();
   };
   meanwhile = [&] {
     ASSERT_TRUE(IsOk(source_->db()->SetMembers(1, {source_->id(), id_})));
@@ -475,6 +502,39 @@ TEST_F(ResyncTest, LittleIsBroughtByASession) {
     resync_.copy_from_share = share;
     EXPECT_TRUE(Resync().IsInvalidArgument()) << share;
   }
+}
+
+// Before the copy it meets the source, which says nothing.
+TEST_F(ResyncTest, OfASilentSourceIsToldOfAndEndsWhenCancelled) {
+  const SilentPort silent;
+  old_->Close();
+  resync_.copy.source = silent.address();
+  resync_.copy.io_timeout = milliseconds(30'000);
+  for (const double share : {0.0, 0.5, 1.0}) {
+    resync_.copy_from_share = share;
+    ExpectToEndAfterCalls(CloneProgress::Stage::kAsking, 4);
+  }
+  resync_.copy.source = source_->address();
+  ASSERT_TRUE(IsOk(Resync()));
+}
+
+TEST_F(ResyncTest, ASessionIsToldOfAndEndsWhenCancelled) {
+  Fill(source_.get(), "common", 100, "1");
+  Meet(old_.get());
+  Fill(old_.get(), "alone", 1000, std::string(1000, 'm'));
+  expected_ = old_->Scan();
+  old_->Close();
+  ReplicatorLimits limits;
+  limits.bytes_per_second = 20'000;
+  ASSERT_TRUE(IsOk(source_->replicator()->SetLimits(limits)));
+  resync_.copy_from_share = 1;
+  resync_.copy.io_timeout = milliseconds(30'000);
+  ExpectToEndAfterCalls(CloneProgress::Stage::kProving, 4);
+  EXPECT_FALSE(result_.copied);
+  ASSERT_TRUE(IsOk(source_->replicator()->SetLimits({})));
+  ASSERT_TRUE(IsOk(Resync()));
+  EXPECT_TRUE(result_.copy.proven_equal) << result_.copy.session_error;
+  ExpectUpToDate();
 }
 
 // Cancelled after the copy, opened and written to, then resynced after all.
