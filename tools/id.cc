@@ -13,6 +13,7 @@
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/open/log_files.h"
+#include "replication/store/open/path_ownership.h"
 #include "replication/store/open/provenance.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
@@ -130,6 +131,10 @@ Status IntendedId(const IdOptions& options, uint64_t* id) {
   if (!options.make || !status.IsNotFound()) return status;
   status = CheckNoSwitchIsLeft(env, options.directory);
   if (status.ok()) status = CheckIsADatabases(env, options.directory);
+  // One that is there stays where it is.
+  if (status.ok() && !env->FileExists(options.directory + "/CURRENT").ok()) {
+    status = CheckLiesInNoDatabase(env, options.directory);
+  }
   if (status.ok()) status = MakeDirectory(env, options.directory);
   if (!status.ok()) return status;
   *id = RandomBits();

@@ -3,7 +3,9 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_DIRECTORY_MAKE_DIRECTORY_H_
 #define ROCKSYNC_REPLICATION_STORE_DIRECTORY_MAKE_DIRECTORY_H_
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "rocksdb/env.h"
 #include "rocksdb/status.h"
@@ -14,6 +16,14 @@ namespace rocksync {
 inline rocksdb::Status NameCannotBeMade(const rocksdb::Status& status,
                                         const std::string& directory) {
   const std::string text = status.ToString();
+  std::error_code unknown;
+  if (std::filesystem::is_symlink(directory, unknown) &&
+      !std::filesystem::exists(directory, unknown)) {
+    return rocksdb::Status::IOError(
+        "rocksync: " + directory + " is a link to what is not there, " +
+            std::filesystem::read_symlink(directory, unknown).string(),
+        "make that directory, or remove the link");
+  }
   if (text.find("exists but is not a directory") != std::string::npos) {
     return rocksdb::Status::IOError("rocksync: " + directory + " is a file",
                                     "give a directory");

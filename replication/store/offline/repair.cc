@@ -25,6 +25,7 @@
 #include "replication/store/open/merge_records.h"
 #include "replication/store/open/newer_rocksdb.h"
 #include "replication/store/open/options_file.h"
+#include "replication/store/open/path_ownership.h"
 #include "replication/store/write/free_space.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
@@ -242,6 +243,8 @@ Status Repairing::CheckPlace() const {
         "rocksync: " + copy_ + " is in " + directory_,
         "name a directory outside of it");
   }
+  const Status lies = CheckLiesInNoDatabase(env_, copy_);
+  if (!lies.ok()) return lies;
   if (!env_->FileExists(copy_).IsNotFound()) {
     return Status::InvalidArgument("rocksync: " + copy_ + " is there already",
                                    "name a directory that is not there");

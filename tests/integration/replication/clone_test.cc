@@ -637,6 +637,14 @@ TEST_F(CloneTest, DoesNotLieInItsSource) {
   EXPECT_FALSE(fs::exists(within));
 }
 
+TEST_F(CloneTest, ALinkToNothingIsToldAsOne) {
+  fs::create_directory_symlink(directory_ / "gone", Dir());
+  const rocksdb::Status s = Clone();
+  EXPECT_TRUE(Mentions(s, Dir() + " is a link to what is not there, "))
+      << s.ToString();
+  EXPECT_TRUE(Mentions(s, "make that directory, or remove the link"));
+}
+
 // Of a variable that is not set, mostly.
 TEST_F(CloneTest, AnEmptyNameIsToldEverywhere) {
   const auto is_told = [](const rocksdb::Status& s) {
@@ -657,6 +665,7 @@ TEST_F(CloneTest, AnEmptyNameIsToldEverywhere) {
   is_told(MakeTrialCertificate("", 1, &certificate));
   std::array<uint8_t, 32> secret = {};
   is_told(ReadClusterSecret("", &secret));
+  is_told(ReadReplicaId("", &id));
 }
 
 TEST_F(CloneTest, PlacesElsewhereAreRefused) {

@@ -60,6 +60,16 @@ TEST_F(IdToolTest, OneIsMadeAmongWhatIsNobodys) {
   EXPECT_TRUE(fs::exists(Path() + "/ROCKSYNC.id"));
 }
 
+// What copies or removes the one around it would take it along.
+TEST_F(IdToolTest, NoneIsMadeWithinAnotherDatabase) {
+  Make("CURRENT");
+  const std::string within = Path() + "/sub";
+  EXPECT_EQ(RunId({within, {}, /*make=*/true}, out_, err_), 2);
+  EXPECT_THAT(err_.str(),
+              HasSubstr(within + " lies in the directory of another database"));
+  EXPECT_FALSE(fs::exists(within));
+}
+
 TEST_F(IdToolTest, WithoutADatabaseTheErrorNamesBothRemedies) {
   for (const char* where : {"an empty directory", "none"}) {
     SCOPED_TRACE(where);

@@ -613,6 +613,13 @@ TEST_F(RepairTest, BadInput) {
   EXPECT_THAT(err_.str(), HasSubstr("an earlier repair was interrupted"));
   EXPECT_TRUE(fs::exists(Dir("copy.unfinished")));
   fs::remove(Dir("copy.unfinished"));
+  fs::create_directory(Dir("other"));
+  std::ofstream(Dir("other") + "/CURRENT") << "MANIFEST-000001\n";
+  EXPECT_EQ(RunRepair({Dir(), Dir("other") + "/copy"}, out_, err_), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("/copy lies in the directory of another "
+                                    "database, " +
+                                    Dir("other")));
+  EXPECT_FALSE(fs::exists(Dir("other") + "/copy"));
   EXPECT_EQ(RunRepair({Dir(), Dir() + "/copy"}, out_, err_), 2);
   EXPECT_THAT(err_.str(), HasSubstr("/copy is in "));
   std::ofstream(Dir() + "/000999.blob") << "blob";
