@@ -224,31 +224,42 @@ void Cluster::Kill(size_t i) {
 }
 
 Status Cluster::Stop() {
-  for (const Replica& replica : replicas_) {
-    if (replica.pid >= 0) ::kill(replica.pid, SIGTERM);
-  }
+  // The page that people look at is the first one's: while it is there, it would
+  // say of the others that they are not reached.
   Status status;
-  const auto deadline = steady_clock::now() + kStopTimeout;
+  if (replicas_[0].page_port != 0) {
+    Terminate(replicas_[0]);
+    status = WaitUntilStopped(0);
+  }
+  for (const Replica& replica : replicas_) Terminate(replica);
   for (size_t i = 0; i < replicas_.size(); ++i) {
-    Replica& replica = replicas_[i];
-    if (replica.pid < 0) continue;
-    int how = 0;
-    while (!HasEnded(replica.pid, &how)) {
-      if (steady_clock::now() >= deadline) {
-        status = Status::TimedOut("replica " + replica.name + " does not stop",
-                                  LastLines(replica));
-        Kill(i);
-        break;
-      }
-      std::this_thread::sleep_for(kPoll);
-    }
-    replica.pid = -1;
-    if (how != 0 && status.ok()) {
-      status = Status::IOError("replica " + replica.name + " " + Describe(how),
-                               LastLines(replica));
-    }
+    const Status stopped = WaitUntilStopped(i);
+    if (status.ok()) status = stopped;
   }
   return status;
+}
+
+void Cluster::Terminate(const Replica& replica) {
+  if (replica.pid >= 0) ::kill(replica.pid, SIGTERM);
+}
+
+Status Cluster::WaitUntilStopped(size_t i) {
+  Replica& replica = replicas_[i];
+  if (replica.pid < 0) return Status::OK();
+  const auto deadline = steady_clock::now() + kStopTimeout;
+  int how = 0;
+  while (!HasEnded(replica.pid, &how)) {
+    if (steady_clock::now() >= deadline) {
+      Kill(i);
+      return Status::TimedOut("replica " + replica.name + " does not stop",
+                              LastLines(replica));
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  replica.pid = -1;
+  if (how == 0) return Status::OK();
+  return Status::IOError("replica " + replica.name + " " + Describe(how),
+                         LastLines(replica));
 }
 
 std::string Cluster::LastLines(const Replica& replica) const {

@@ -38,7 +38,8 @@ class Cluster {
   // SIGKILL, and waits for the end.
   void Kill(size_t i);
 
-  // SIGTERM to all; IOError names one that does not end well.
+  // SIGTERM to all, with pages first to the first one; IOError names one that
+  // does not end well.
   rocksdb::Status Stop();
 
   size_t size() const { return replicas_.size(); }
@@ -59,6 +60,8 @@ class Cluster {
 
   rocksdb::Status Spawn(Replica* replica);
   rocksdb::Status WaitUntilReady(Replica* replica);
+  static void Terminate(const Replica& replica);
+  rocksdb::Status WaitUntilStopped(size_t i);
   std::string LastLines(const Replica& replica) const;
 
   const std::string program_;

@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "CLI/CLI.hpp"
 #include "examples/demo/cluster.h"
@@ -52,15 +54,31 @@ Status MakeDirectory(std::string* directory) {
   return Status::OK();
 }
 
-// Whoever is there shall have the page open before anything happens.
-void WaitForReader(const std::string& page) {
-  std::fprintf(stderr, "status page: http://%s/\n", page.c_str());
+// Returns once Enter was pressed; at once, if nobody is at a terminal.
+void WaitForEnter(const char* prompt) {
   if (!::isatty(STDIN_FILENO)) return;
-  std::fprintf(stderr, "open it, then press Enter ");
+  std::fprintf(stderr, "%s, then press Enter ", prompt);
   int c = 0;
   do {
     c = std::getchar();
   } while (c != '\n' && c != EOF);
+}
+
+// Whoever is there shall have the page open before anything happens.
+void WaitForReader(const std::string& page) {
+  std::fprintf(stderr, "status page: http://%s/\n", page.c_str());
+  WaitForEnter("open it");
+}
+
+// The page asks once a second, and has nobody to ask once the replicas are
+// closed. An Enter too many before shall not keep the reader from seeing it.
+void ShowEqual() {
+  constexpr std::chrono::seconds kShown{5};
+  std::fprintf(stderr,
+               "the page shows the replicas equal, until they are closed for "
+               "the comparison\n");
+  std::this_thread::sleep_for(kShown);
+  WaitForEnter("look at it");
 }
 
 // The store was built beside us.
@@ -102,7 +120,7 @@ int main(int argc, char** argv) {
   app.add_flag("--keep", keep, "Leave the directory behind");
   app.add_flag("--page", page,
                "Serve a status page while the demo runs; in a terminal, wait "
-               "for Enter first");
+               "for Enter first, and again before the replicas are closed");
   app.add_option("--store", store, "The program replicated_store")
       ->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
@@ -119,7 +137,10 @@ int main(int argc, char** argv) {
       progress.End("redis-cli -p " + std::to_string(cluster.redis_port(0)) +
                    ", " + std::to_string(cluster.redis_port(1)) + ", " +
                    std::to_string(cluster.redis_port(2)));
-      if (page) WaitForReader(cluster.page(0));
+      if (page) {
+        WaitForReader(cluster.page(0));
+        options.when_equal = ShowEqual;
+      }
       status = TellStory(options, &cluster, &progress, &report);
     }
     if (status.ok()) PrintTable(report, out);

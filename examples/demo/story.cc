@@ -53,6 +53,7 @@ class Story {
     if (status.ok()) status = ChangeApart();
     if (status.ok()) status = OpenViews(&before_);
     if (status.ok()) status = Heal();
+    if (status.ok() && options_.when_equal) options_.when_equal();
     if (status.ok()) status = Verify();
     return status;
   }

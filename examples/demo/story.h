@@ -4,6 +4,7 @@
 #define EXAMPLES_DEMO_STORY_H_
 
 #include <cstdint>
+#include <functional>
 
 #include "examples/demo/cluster.h"
 #include "examples/demo/progress.h"
@@ -16,6 +17,9 @@ struct StoryOptions {
   uint64_t keys = 100'000;
   uint64_t changes = 10'000;  // on each of the two sides
   uint64_t seed = 1;
+  // Called, if there is one, when all are proven equal, before they are stopped:
+  // whoever looks on shall see that they are.
+  std::function<void()> when_equal;
 };
 
 // `cluster` runs. Loads keys through all replicas, cuts the last one off,

@@ -6,7 +6,9 @@ const LEAVES = 65536;
 const KINDS = ["values", "keys", "offers", "filters", "streams", "other"];
 const HEALED_MS = 4000;  // how long a healed leaf is shown as such
 const LAGS_MS = 60000;  // of a stream, as in monitoring/alerts.yml
-const OLD_MS = 3000;  // what is shown is said to be old from then on
+const ASK_MS = 4000;  // a question without an answer is given up
+const OLD_MS = 3000;  // this page's store is said not to answer from then on
+const UNCOMPARED_MS = 10000;  // a busy replica may miss rounds for as long
 const EXPIRES_MS = 14 * 86400000;  // of a certificate, as there
 // How long a member holds up the collection of tombstones before it is said to:
 // this, or more where sessions are rare. Where there are sessions on demand only
@@ -67,10 +69,51 @@ function shown(replica) {
   return (apart || SHOWN_AS[0])(replica);
 }
 
+// This page's own store, which all questions go through: when it last answered
+// one, be it for another replica; whether connections to it fail since.
+const own = { answeredAt: performance.now(), stopped: false, asked: false, wasSilent: false };
+
+const sinceAnswer = () => performance.now() - own.answeredAt;
+const isSilent = () => own.stopped || sinceAnswer() >= OLD_MS;
+
+function ownStory() {
+  const seconds = duration(Math.max(1000, sinceAnswer()));
+  return own.stopped ? `This page's store has stopped, or cannot be reached: no answer for ${seconds}`
+                     : `No answer of this page's store for ${seconds}`;
+}
+
+// Why a question that was asked then has no answer: not in the browser's words.
+function noAnswer(error, asked) {
+  if (asked < own.answeredAt) return new Error(`no answer within ${duration(ASK_MS)}`);
+  own.stopped = error.name !== "TimeoutError";
+  const why = own.stopped ? "this page's store has stopped, or cannot be reached" : "this page's store does not answer";
+  return Object.assign(new Error(why), { own: true });
+}
+
+// The bytes of an answer.
 async function ask(url) {
-  const response = await fetch(url, { signal: AbortSignal.timeout(4000) });
-  if (!response.ok) throw new Error((await response.text()).trim() || `HTTP ${response.status}`);
-  return response;
+  const asked = performance.now();
+  let response, body;
+  try {
+    response = await fetch(url, { signal: AbortSignal.timeout(ASK_MS) });
+    body = await response.arrayBuffer();
+  } catch (error) {
+    throw noAnswer(error, asked);
+  }
+  own.answeredAt = performance.now();
+  own.stopped = false;
+  if (!response.ok) throw new Error(new TextDecoder().decode(body).trim() || `HTTP ${response.status}`);
+  return body;
+}
+
+// Null, if it is no JSON.
+async function askJson(url) {
+  const body = await ask(url);
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return null;
+  }
 }
 
 // Which replica a page is of, as this browser saw it last: one that is down when this
@@ -93,24 +136,37 @@ function remember({ page, name, id }) {
 
 async function refreshStatus(replica) {
   try {
-    const status = await (await ask(`${replica.base}/status.json`)).json();
+    const status = await askJson(`${replica.base}/status.json`);
     if (typeof status?.name !== "string" || !status.stats) throw new Error("no status page of a replica is there");
     drawAlone({ ...replica, name: status.name, status });
     replica.status = status;
+    replica.last = { status, at: performance.now() };
     replica.name = status.name;
     replica.id = status.stats.replica_id;
     replica.error = "";
+    replica.unasked = false;
     remember(replica);
   } catch (error) {
     replica.status = null;
-    replica.error = error.message;
+    replica.error = error.own ? "" : error.message;
+    replica.unasked = Boolean(error.own);
   }
 }
 
 // The pages of other replicas are asked through this page's own.
 async function notAsked(replica) {
   replica.status = null;
-  replica.error = `not known, as ${shown(replicas[0])} does not answer`;
+  replica.error = "";
+  replica.unasked = true;
+}
+
+// How long ago a replica that does not answer now told what is shown of it.
+const age = (replica) => replica.status || !replica.last ? 0 : performance.now() - replica.last.at;
+
+// What a replica told last, by its clock as it is now. Null: nothing yet.
+function told(replica) {
+  if (replica.status || !replica.last) return replica.status;
+  return { ...replica.last.status, wall_clock_ms: replica.last.status.wall_clock_ms + age(replica) };
 }
 
 // The name of a replica whose page answered once; before, what a status that names
@@ -164,7 +220,8 @@ function progress(session, silent_ms) {
 
 // "good", "warn" or "bad", and a word for it.
 function health(replica) {
-  if (!replica.status) return replica === replicas[0] || replicas[0].status ? ["bad", "not reached"] : ["warn", "not known"];
+  if (isSilent() || replica.unasked) return replica === replicas[0] ? ["warn", "does not answer"] : ["unknown", "not known now"];
+  if (!replica.status) return ["bad", "not reached"];
   const stats = replica.status.stats;
   if (stats.tombstone_gc.identity_conflict) return ["bad", `two copies of ${nameOf(stats.tombstone_gc.identity_conflict, stats)} were seen`];
   if (stats.disk?.writes_refused) return ["bad", "disk full, writes refused"];
@@ -222,11 +279,14 @@ function card(replica) {
   const [level, word] = health(replica);
   const made = element("article", "card",
     element("h3", "", element("span", "", shown(replica)), element("span", `state ${level}`, word)));
+  if (!replica.status && replica.error) made.append(element("p", `error ${level}`, replica.error));
+  const status = told(replica);
+  if (!status) return made;
   if (!replica.status) {
-    made.append(element("p", "error bad", replica.error));
-    return made;
+    made.classList.add("old");
+    made.append(element("p", "hint", `As of ${duration(age(replica))} ago:`));
   }
-  const { stats, wall_clock_ms: now } = replica.status;
+  const { stats, wall_clock_ms: now } = status;
   made.append(element("p", "id", stats.replica_id));
   const list = element("dl", "");
   const row = (name, value) => list.append(element("dt", "", name), element("dd", "", value));
@@ -248,7 +308,7 @@ function card(replica) {
   if (stats.disk?.write_error) made.append(element("p", "error bad", stats.disk.write_error));
   if (stats.certificate_error) made.append(element("p", "error warn", stats.certificate_error));
   const peers = element("ul", "peers");
-  for (const peer of stats.peers) peers.append(...peerLines(peer, replica.status));
+  for (const peer of stats.peers) peers.append(...peerLines(peer, status));
   if (peers.childElementCount) made.append(peers);
   return made;
 }
@@ -268,9 +328,11 @@ function drawAlone(replica) {
 function drawReplicas() {
   const byName = [...replicas].sort((a, b) => shown(a).localeCompare(shown(b)));
   at("replicas").replaceChildren(...byName.map(card));
-  at("tombstones").replaceChildren(...byName.filter((r) => r.status).map((r) => {
-    const gc = r.status.stats.tombstone_gc;
-    return element("tr", "", element("td", "", shown(r)), element("td", "number", count(gc.tombstones)), element("td", "", whyKept(r.status)));
+  at("tombstones").replaceChildren(...byName.filter(told).map((r) => {
+    const gc = told(r).stats.tombstone_gc;
+    const old = r.status ? "" : ` (as of ${duration(age(r))} ago)`;
+    return element("tr", "", element("td", "", shown(r)), element("td", "number", count(gc.tombstones)),
+      element("td", "", whyKept(told(r)) + old));
   }));
 }
 
@@ -313,14 +375,17 @@ function drawVerdict() {
     verdict.className = `verdict ${level}`;
     if (verdict.textContent !== text) verdict.textContent = text;
   };
+  if (isSilent()) return say("warn", ownStory());
+  // It answers again, and what it said was before.
+  if (replicas.some((r) => r.unasked)) return;
   const unwell = replicas.map((r) => [shown(r), ...health(r)]).filter(([, level]) => level !== "good");
-  const told = unwell.map(([name, , word]) => `${name}: ${word}`);
+  const sentences = unwell.map(([name, , word]) => `${name}: ${word}`);
   const differ = whoDiffers();
   if (differ) {
-    told.unshift(differ);
-    if (!unwell.length) told.push("their sessions heal it");
+    sentences.unshift(differ);
+    if (!unwell.length) sentences.push("their sessions heal it");
   }
-  if (told.length) return say(unwell.some(([, level]) => level === "bad") ? "bad" : "warn", told.join("; "));
+  if (sentences.length) return say(unwell.some(([, level]) => level === "bad") ? "bad" : "warn", sentences.join("; "));
   say("good", replicas.length > 1 ? `All ${replicas.length} replicas are fine` : "This replica is fine");
 }
 
@@ -356,7 +421,7 @@ function digestOf(leaves) {
 
 async function askLeaves(replica) {
   try {
-    const buffer = await (await ask(`${replica.base}/leaves`)).arrayBuffer();
+    const buffer = await ask(`${replica.base}/leaves`);
     if (buffer.byteLength !== 4 * LEAVES) throw new Error("not a picture of leaves");
     const leaves = new Uint32Array(buffer);
     compared(replica, digestOf(leaves));
@@ -369,7 +434,7 @@ async function askLeaves(replica) {
 
 async function askDigest(replica) {
   try {
-    const digest = replica.status && await (await ask(`${replica.base}/leaves/digest`)).json();
+    const digest = replica.status && await askJson(`${replica.base}/leaves/digest`);
     if (!Number.isInteger(digest)) throw new Error("not a digest of leaves");
     compared(replica, digest);
   } catch {
@@ -379,14 +444,21 @@ async function askDigest(replica) {
 
 function compared(replica, digest) {
   replica.digest = digest;
+  replica.comparedAt = performance.now();
   replica.uncompared = false;
 }
 
-// A busy replica may miss one round: the last digest that it told still counts, or
-// what differs would seem to be equal meanwhile.
+// A busy replica may miss rounds: the last digest that it told still counts, or
+// what differs would seem to be equal meanwhile. One that is not reached tells
+// another once it is back.
 function notCompared(replica) {
-  if (!replica.status || replica.digest === undefined) replica.digest = null;
-  replica.uncompared = true;
+  if (isSilent()) return;
+  if (!replica.status) {
+    replica.digest = undefined;
+  } else if (replica.digest === undefined) {
+    replica.digest = null;
+  }
+  replica.uncompared = performance.now() - (replica.comparedAt ?? -Infinity) > UNCOMPARED_MS;
 }
 
 // Of those that are not in the picture: the head of the page is about all.
@@ -477,8 +549,9 @@ function svg(tag, attributes, text) {
 
 function drawTraffic() {
   const replica = replicas[Math.max(at("traffic-of").selectedIndex, 0)];
-  if (!replica || !replica.status) return;
-  const samples = replica.status.traffic.slice(-120);
+  const status = replica && told(replica);
+  if (!status) return;
+  const samples = status.traffic.slice(-120);
   const [left, right, top, bottom] = [56, 592, 12, 214];
   const total = (s) => KINDS.reduce((sum, kind) => sum + s[kind], 0);
   const peak = Math.max(2, ...samples.map(total));
@@ -498,13 +571,15 @@ function drawTraffic() {
       parts.push(svg("rect", { class: kind, x, y: to, width: Math.max(width - 1, 1), height: from - to }));
     }
   });
-  parts.push(svg("text", { x: left, y: 232 }, "2 minutes ago"),
-             svg("text", { x: right, y: 232, "text-anchor": "end" }, "now"));
+  const end = replica.status ? "now" : `${duration(age(replica))} ago`;
+  parts.push(svg("text", { x: left, y: 232 }, replica.status ? "2 minutes ago" : "2 minutes before"),
+             svg("text", { x: right, y: 232, "text-anchor": "end" }, end));
   at("traffic").replaceChildren(...parts);
   const sums = KINDS.map((kind) => [kind, samples.reduce((sum, s) => sum + s[kind], 0)]).filter(([, n]) => n);
+  const when = replica.status ? "last two minutes" : `two minutes up to ${end}`;
   at("traffic-text").textContent = sums.length
-    ? `In the last two minutes: ${sums.map(([kind, n]) => `${bytes(n)} of ${kind}`).join(", ")}.`
-    : "Nothing in the last two minutes.";
+    ? `In the ${when}: ${sums.map(([kind, n]) => `${bytes(n)} of ${kind}`).join(", ")}.`
+    : `Nothing in the ${when}.`;
 }
 
 // --- The clock ---------------------------------------------------------------
@@ -519,7 +594,7 @@ async function refresh() {
 
 async function draw() {
   await refreshStatus(replicas[0]);
-  const pages = replicas[0].status ? replicas[0].status.peer_pages : [];
+  const pages = replicas[0].status?.peer_pages ?? [];
   while (replicas.length <= pages.length) {
     const number = replicas.length - 1;
     const page = pages[number];
@@ -530,27 +605,33 @@ async function draw() {
   fill(at("right"), 1);
   fill(at("traffic-of"), 0);
   // Who is not reached is told before anybody waits for leaves.
-  if (replicas.every((r) => r.digest !== undefined)) drawFigures();
+  if (replicas.every((r) => !r.status || r.digest !== undefined)) drawFigures();
   await Promise.all([refreshPicture(), refreshDigests()]);
   drawFigures();
   document.documentElement.dataset.refreshed = String(Date.now());
 }
 
-let drawnAt = performance.now();
-
 function drawFigures() {
   drawReplicas();
   drawVerdict();
   drawTraffic();
-  drawnAt = performance.now();
 }
 
-// A page that waits for its own store must not go on to say that all is fine.
-function tellAge() {
-  const age = performance.now() - drawnAt;
-  if (document.hidden || age < OLD_MS) return;
-  at("verdict").className = "verdict warn";
-  at("verdict").textContent = `No answer of this page's store for ${duration(age)}`;
+// The page waits for the others' pages, too, and must not go on to say that all
+// is fine, or that its own store is silent, meanwhile: it asks that one again.
+async function watchOwn() {
+  if (document.hidden) return;
+  if (isSilent()) drawFigures();
+  if (own.asked || sinceAnswer() < OLD_MS / 2) return;
+  own.asked = true;
+  await ask("/status.json").catch(() => {});
+  own.asked = false;
+}
+
+// While the page is hidden it asks nothing: that is no silence of the store.
+function shownAgain() {
+  if (document.hidden) own.wasSilent = isSilent();
+  else if (!own.wasSilent) own.answeredAt = performance.now();
 }
 
 // A replica is not compared with itself: the other side takes what this one had.
@@ -563,5 +644,6 @@ at("left").addEventListener("change", () => choosePair("left", "right"));
 at("right").addEventListener("change", () => choosePair("right", "left"));
 at("traffic-of").addEventListener("change", drawTraffic);
 setInterval(drawLeaves, 250);
-setInterval(tellAge, 500);
+setInterval(watchOwn, 500);
+document.addEventListener("visibilitychange", shownAgain);
 refresh();

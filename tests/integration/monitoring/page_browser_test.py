@@ -4,8 +4,12 @@ With PICTURES, a folder, screenshots are put there."""
 
 import contextlib
 import os
+import re
 import signal
+import subprocess
 import sys
+import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -68,6 +72,15 @@ try {
 } finally {
   replicas.splice(0, replicas.length, ...kept);
 }
+"""
+# Collects each text that the head of the page has, and how it is coloured.
+WATCH_HEAD = """
+window.heads = [];
+setInterval(() => {
+  const verdict = document.getElementById("verdict");
+  const now = [verdict.textContent, verdict.className.split(" ").at(-1)];
+  if (String(now) !== String(heads.at(-1))) heads.push(now);
+}, 30);
 """
 NOW = 1_800_000_000_000
 
@@ -246,11 +259,73 @@ class BrowserTest(unittest.TestCase):
         with frozen(peer):
             self.browser.wait_for_text("#leaves-text", "cannot be compared now: .*; the picture is the last one before")
         self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        self.browser.run(WATCH_HEAD)
         with frozen(own):
-            self.browser.wait_for_text("#verdict", "No answer of this page's store for [3-9]")
+            self.browser.wait_for_text("#verdict", "No answer of this page's store for 10")
+            self.keep("status-page-own-silent.png")
+            text = self.browser.text("body")
         self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        heads = [head for head, _ in self.browser.run("return heads")]
+        self.assertEqual((heads[0], heads[-1]), ("All 2 replicas are fine",) * 2)
+        said = [re.fullmatch(r"No answer of this page's store for (\d+) s", head) for head in heads[1:-1]]
+        self.assertTrue(all(said), heads)
+        seconds = [int(match.group(1)) for match in said]
+        self.assertEqual(seconds, sorted(seconds))
+        self.assertLessEqual(seconds[0], 4)
+        self.keeps_what_was_told(text)
         self.browser.go("about:blank")
         self.browser.messages()
+
+    def keeps_what_was_told(self, text):
+        """Of both replicas, while the page's own store does not answer."""
+        self.assertEqual(len(re.findall(r"As of \d+ s ago:", text)), 2, text)
+        self.assertEqual(text.count("Elements at the last session"), 2, text)
+        self.assertRegex(text, r"\(as of \d+ s ago\)")
+        self.assertNotIn("not reached", text)
+        self.assertNotIn("fetch", text)
+
+    def test_a_page_whose_own_store_has_stopped_says_so_and_accuses_nobody(self):
+        cluster = Cluster(STORE, 2, page=True, interval_ms=300)
+        self.addCleanup(cluster.close)
+        own = cluster.replicas[1]
+        self.browser.go(f"http://{own.page}/")
+        self.browser.wait_for_text("#leaves-text", "No leaf of b and a differs")
+        self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        self.browser.run(WATCH_HEAD)
+        own.kill()
+        self.browser.wait_for_text("#verdict", "This page's store has stopped, or cannot be reached: no answer for [4-9] s")
+        self.browser.wait_for_text("#leaves-text", "cannot be compared now: this page's store has stopped, or cannot be reached; "
+                                                   "the picture is the last one before")
+        self.keep("status-page-own-stopped.png")
+        heads = [head for head, _ in self.browser.run("return heads")]
+        self.assertEqual([head for head in heads[1:] if not head.startswith("This page's store has stopped")], [])
+        self.keeps_what_was_told(self.browser.text("body"))
+        self.browser.go("about:blank")
+        self.browser.messages()
+
+    def test_the_demo_ends_with_equal_replicas_and_no_accusation(self):
+        program = os.path.join(os.path.dirname(os.path.abspath(STORE)), "demo")
+        with tempfile.TemporaryFile() as said:
+            demo = subprocess.Popen([program, "--page", "--keys", "30000", "--changes", "6000", "--store", STORE],
+                                    stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+            self.addCleanup(demo.wait)
+            self.addCleanup(demo.kill)
+
+            def page():
+                text = os.pread(said.fileno(), 100_000, 0).decode()
+                return re.search(r"status page: (http://\S+/)", text)
+
+            self.browser.go(wait_for("a page", page).group(1))
+            self.browser.run(WATCH_HEAD)
+            self.assertEqual(demo.wait(120), 0, os.pread(said.fileno(), 100_000, 0).decode())
+        self.browser.wait_for_text("#verdict", "has stopped")
+        heads = self.browser.run("return heads")
+        self.keep("status-page-demo-ended.png")
+        self.browser.go("about:blank")
+        self.browser.messages()
+        apart = max(i for i, (head, _) in enumerate(heads) if "differ" in head)
+        self.assertEqual([level for head, level in heads[apart:] if "All 3 replicas are fine" == head], ["good"], heads)
+        self.assertEqual([head for head, level in heads[apart:] if level == "bad" or "compared" in head], [], heads)
 
     def test_replicas_of_one_name_are_told_apart(self):
         cluster = Cluster(STORE, 2, page=True, shown_as="db")
