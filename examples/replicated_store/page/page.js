@@ -52,6 +52,11 @@ function list(names) {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
+// As list(), of many names the first ones only.
+function few(names) {
+  return names.length <= 6 ? list(names) : `${names.slice(0, 5).join(", ")} and ${names.length - 5} more`;
+}
+
 // Replica number 0 is this page's own, number i > 0 the peer page i - 1.
 const replicas = [{ name: "this replica", base: "" }];
 
@@ -182,8 +187,11 @@ function wasMet(peer) {
   return !/^0+$/.test(peer.replica_id);
 }
 
+// Who is at an address where sessions fail may be another one than was met there
+// before.
 function peerName(peer, stats) {
-  return wasMet(peer) ? nameOf(peer.replica_id, stats) : peer.address;
+  const known = wasMet(peer) && (peer.last_proven_equal_ms || !peer.last_error || replicas.some((r) => r.id === peer.replica_id));
+  return known ? nameOf(peer.replica_id, stats) : peer.address;
 }
 
 // One of the two reads its database into the index: "adopting". As in
@@ -197,28 +205,41 @@ function waitsForIndexBuild(peer) {
   return !peer.in_session && indexBuild(peer);
 }
 
-// As rocksync_peer_failing. A peer that only dials this replica comes from many
-// ports, and is one peer.
-function aPeerFails(stats) {
+// Those for which rocksync_peer_failing is 1. A peer that only dials this replica
+// comes from many ports, and is one peer.
+function failingPeers(stats) {
   const failing = new Map();
   for (const peer of stats.peers) {
     if (!peer.configured && !wasMet(peer)) continue;
     const name = peer.configured ? peer.address : peer.replica_id;
     const fails = Boolean(peer.last_error) && !indexBuild(peer);
-    failing.set(name, fails && failing.get(name) !== false);
+    failing.set(name, fails && failing.get(name) !== null ? peer : null);
   }
-  return [...failing.values()].includes(true);
+  return [...failing.values()].filter(Boolean);
 }
 
 // What a session has done of what it found so far.
 function progress(session, silent_ms) {
   const silent = silent_ms ? `, silent for ${duration(silent_ms)}` : "";
   const part = (done, found) => `${count(done)} of ${count(Math.max(done, found))}`;
+  const { pairs_to_send, pairs_to_receive, pairs_sent, pairs_received } = session;
+  if (!pairs_to_send && !pairs_to_receive && !pairs_sent && !pairs_received) {
+    return `nothing found yet, ${bytes(session.bytes_total)}${silent}`;
+  }
   return `${part(session.pairs_sent, session.pairs_to_send)} sent, ` +
          `${part(session.pairs_received, session.pairs_to_receive)} received, of those found so far, ${bytes(session.bytes_total)}${silent}`;
 }
 
-// "good", "warn" or "bad", and a word for it.
+// The cluster of a replica, if it said one.
+const clusterOf = (replica) => told(replica)?.stats.cluster;
+
+// Replicas of two clusters never become equal, and their leaves tell nothing.
+function ofOneCluster(one, other) {
+  const [a, b] = [clusterOf(one), clusterOf(other)];
+  return a === undefined || b === undefined || a === b;
+}
+
+// "good", "warn", "bad" or "unknown", a word for it, and which peers it is about.
 function health(replica) {
   if (isSilent() || replica.unasked) return replica === replicas[0] ? ["warn", "does not answer"] : ["unknown", "not known now"];
   if (!replica.status) return ["bad", "not reached"];
@@ -236,10 +257,14 @@ function health(replica) {
     const days = Math.floor((stats.certificate_expires_ms - replica.status.wall_clock_ms) / 86400000);
     return ["warn", `certificate expires in ${days} ${days === 1 ? "day" : "days"}`];
   }
-  if (aPeerFails(stats)) return ["warn", "a peer fails"];
+  if (!ofOneCluster(replica, replicas[0])) return ["warn", "of another cluster"];
+  const names = (peers) => peers.map((peer) => peerName(peer, stats));
+  const failing = failingPeers(stats);
+  if (failing.length) return ["warn", "a peer fails", names(failing)];
   if (stats.peers.some(waitsForIndexBuild)) return ["warn", "waits for an index build"];
-  if (stats.peers.some((p) => p.silent_ms)) return ["warn", "a peer is silent"];
-  if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind"];
+  const silent = stats.peers.filter((p) => p.silent_ms);
+  if (silent.length) return ["warn", "a peer is silent", names(silent)];
+  if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind", names(stats.peers.filter((p) => p.stream.lag_ms > LAGS_MS))];
   const met = stats.peers.filter(wasMet);
   if (met.length && met.every((p) => !p.last_proven_equal_ms)) return ["warn", "not proven equal yet"];
   if ((replica.digest === null || replica.uncompared) && replicas.length > 1) return ["warn", "its leaves cannot be compared"];
@@ -261,16 +286,24 @@ function trouble(peer, stats) {
   return peer.last_error && !indexBuild(peer) ? [element("p", "error warn", peer.last_error)] : [];
 }
 
-function peerLines(peer, { stats, wall_clock_ms: now }) {
+// What there is to say of a peer to which a replica was never proven equal.
+function unproven(peer, stats) {
+  if (!wasMet(peer)) return "not met since its start";
+  const known = replicas.find((r) => r.id === peer.replica_id);
+  return known && (clusterOf(known) ?? stats.cluster) !== stats.cluster ? "of another cluster" : "not proven equal yet";
+}
+
+// What is under way is told of a replica that answers now.
+function peerLines(peer, { stats, wall_clock_ms: now }, current) {
   const name = peerName(peer, stats);
   const lines = [];
   const line = (...content) => lines.push(element("li", "", ...content));
   const figure = (text, value) => line(element("span", "", text), element("span", "number", value));
   const unnamed = peer.configured ? "" : " (not configured)";
-  if (wasMet(peer)) figure(`equal to ${name}${unnamed}`, ago(peer.last_proven_equal_ms, now));
-  else figure(`not met since its start: ${name}${unnamed}`, "");
-  if (peer.in_session) figure(`in session with ${name}`, progress(peer.last_session, peer.silent_ms));
-  if (peer.stream.open && inFlight(peer)) figure(`stream to ${name}`, inFlight(peer));
+  if (wasMet(peer) && peer.last_proven_equal_ms) figure(`equal to ${name}${unnamed}`, ago(peer.last_proven_equal_ms, now));
+  else figure(`${unproven(peer, stats)}: ${name}${unnamed}`, "");
+  if (current && peer.in_session) figure(`in session with ${name}`, progress(peer.last_session, peer.silent_ms));
+  if (current && peer.stream.open && inFlight(peer)) figure(`stream to ${name}`, inFlight(peer));
   trouble(peer, stats).forEach((text) => line(text));
   return lines;
 }
@@ -287,7 +320,7 @@ function card(replica) {
     made.append(element("p", "hint", `As of ${duration(age(replica))} ago:`));
   }
   const { stats, wall_clock_ms: now } = status;
-  made.append(element("p", "id", stats.replica_id));
+  made.append(element("p", "id", stats.replica_id + (stats.cluster ? ` of cluster ${stats.cluster}` : "")));
   const list = element("dl", "");
   const row = (name, value) => list.append(element("dt", "", name), element("dd", "", value));
   const stream = stats.stream;
@@ -296,6 +329,8 @@ function card(replica) {
   row("Failed sessions and attempts", count(stats.sessions_failed));
   row("By sessions: sent, applied", `${count(stats.pairs_sent)}, ${count(stats.pairs_applied)}`);
   row("By streams: sent, applied", `${count(stream.pairs_sent)}, ${count(stream.pairs_applied)}`);
+  const duplicates = (stats.pairs_superseded || 0) + (stream.duplicates || 0);
+  if (duplicates) row("Received, but were here already", count(duplicates));
   row("Bytes, both directions", bytes(stats.bytes_total + stream.bytes_sent + stream.bytes_received));
   if (stats.connections_refused) row("Connections refused", count(stats.connections_refused));
   if (stats.scrub.corruption_found) row("Corruption found", count(stats.scrub.corruption_found));
@@ -308,7 +343,7 @@ function card(replica) {
   if (stats.disk?.write_error) made.append(element("p", "error bad", stats.disk.write_error));
   if (stats.certificate_error) made.append(element("p", "error warn", stats.certificate_error));
   const peers = element("ul", "peers");
-  for (const peer of stats.peers) peers.append(...peerLines(peer, status));
+  for (const peer of stats.peers) peers.append(...peerLines(peer, status, Boolean(replica.status)));
   if (peers.childElementCount) made.append(peers);
   return made;
 }
@@ -340,7 +375,7 @@ function drawReplicas() {
 function alike() {
   const groups = new Map();
   for (const replica of replicas) {
-    if (typeof replica.digest !== "number") continue;
+    if (typeof replica.digest !== "number" || !ofOneCluster(replica, replicas[0])) continue;
     groups.set(replica.digest, [...groups.get(replica.digest) || [], shown(replica)]);
   }
   return [...groups.values()].sort((a, b) => a.length - b.length);
@@ -369,6 +404,46 @@ function whyKept({ stats, wall_clock_ms: now, session_interval_ms: interval, tom
   return `held up by ${nameOf(gc.held_up_by, stats)} for ${duration(now - since)}`;
 }
 
+// What is said of those of which the same is to be said, in one.
+function complaints() {
+  const groups = new Map();
+  for (const replica of replicas) {
+    const [level, word, about = []] = health(replica);
+    if (level === "good") continue;
+    const key = JSON.stringify([word, about]);
+    if (!groups.has(key)) groups.set(key, { level, word, about, names: [] });
+    groups.get(key).names.push(shown(replica));
+  }
+  return accusedFirst([...groups.values()]);
+}
+
+// A replica that does not answer others may be one that is not reached: one
+// sentence tells both.
+function accusedFirst(groups) {
+  const accused = (group) => groups.find((of) => of !== group && !group.about.length && group.names.length === 1 &&
+                                                of.about.length === 1 && of.about[0] === group.names[0]);
+  const merged = groups.map((group) => accused(group) ? { ...group, accusation: accused(group) } : group);
+  const taken = merged.map((group) => group.accusation);
+  return merged.filter((group) => !taken.includes(group));
+}
+
+// The head's words for what a card says of a peer: of whom, and by whom.
+const ACCUSATIONS = {
+  "a peer is silent": (about, by, many) => `${about} ${many ? "do" : "does"} not answer ${by}`,
+  "a peer fails": (about, by) => `sessions of ${by} with ${about} fail`,
+  "a peer is behind": (about, by, many) => `${about} ${many ? "lag" : "lags"} behind the writes of ${by}`};
+
+function accusation({ word, about, names }, whom = few(about)) {
+  return ACCUSATIONS[word](whom, few(names), about.length > 1);
+}
+
+function sentence(group) {
+  const { word, about, names } = group;
+  if (about.length) return accusation(group);
+  const said = names.length > 1 ? word.replace(/^its /, "their ") : word;
+  return `${few(names)}: ${said}${group.accusation ? `; ${accusation(group.accusation, "it")}` : ""}`;
+}
+
 function drawVerdict() {
   const verdict = at("verdict");
   const say = (level, text) => {
@@ -378,15 +453,15 @@ function drawVerdict() {
   if (isSilent()) return say("warn", ownStory());
   // It answers again, and what it said was before.
   if (replicas.some((r) => r.unasked)) return;
-  const unwell = replicas.map((r) => [shown(r), ...health(r)]).filter(([, level]) => level !== "good");
-  const sentences = unwell.map(([name, , word]) => `${name}: ${word}`);
+  const unwell = complaints();
+  const sentences = unwell.map(sentence);
   const differ = whoDiffers();
   if (differ) {
     sentences.unshift(differ);
     if (!unwell.length) sentences.push("their sessions heal it");
   }
-  if (sentences.length) return say(unwell.some(([, level]) => level === "bad") ? "bad" : "warn", sentences.join("; "));
-  say("good", replicas.length > 1 ? `All ${replicas.length} replicas are fine` : "This replica is fine");
+  if (sentences.length) return say(unwell.some(({ level }) => level === "bad") ? "bad" : "warn", sentences.join("; "));
+  say("good", replicas.length > 1 ? `${replicas.length === 2 ? "Both" : `All ${replicas.length}`} replicas are fine` : "This replica is fine");
 }
 
 // Keeps what the reader chose while names come to be known.
@@ -533,7 +608,9 @@ function drawLeaves() {
   }
   context.putImageData(image, 0, 0);
   if (picture.old) return;
-  const names = list(chosenPair().map((i) => shown(replicas[i])));
+  const pair = chosenPair().map((i) => replicas[i]);
+  const names = list(pair.map(shown));
+  if (!ofOneCluster(...pair)) return tell(`${names} are of different clusters: their leaves tell nothing of one another.`);
   tell(differing === 0 ? `No leaf of ${names} differs.`
                        : `${count(differing)} of ${count(LEAVES)} leaves of ${names} differ.`);
 }

@@ -191,6 +191,55 @@ class BrowserTest(unittest.TestCase):
         card, = self.shown([replica_of(1, "a")], ".card")
         self.assertRegex(card, r"Sessions that ended\s+240\s+Failed sessions and attempts\s+28\s")
 
+    def test_pairs_that_were_here_already_are_told(self):
+        given = [replica_of(1, "a"), replica_of(3, "c")]
+        given[0]["status"]["stats"]["pairs_superseded"] = 4116
+        given[0]["status"]["stats"]["stream"]["duplicates"] = 3
+        card, others = self.shown(given, ".card", ".card + .card")
+        self.assertRegex(card, r"Received, but were here already\s+4\u202f119\s")
+        self.assertNotIn("already", others)
+
+    def test_a_replica_of_another_cluster_is_told_as_one_and_never_compared(self):
+        given = [replica_of(1, "a", [peer_of(3, last_proven_equal_ms=0, last_error="another cluster: ...")], digest=1),
+                 replica_of(2, "b", digest=1), replica_of(3, "c", digest=2)]
+        for replica, cluster in zip(given, ("store", "store", "other")):
+            replica["status"]["stats"]["cluster"] = cluster
+        verdict, card, other = self.shown(given, "#verdict", ".card", ".card:last-child")
+        self.assertEqual(verdict, "c: of another cluster; sessions of a with it fail")
+        self.assertRegex(card, r"0{15}1 of cluster store\s")
+        self.assertRegex(card, r"of another cluster: c\s")
+        self.assertNotIn("equal", card)
+        self.assertRegex(other, r"0{15}3 of cluster other\s")
+        # Who is there now may be somebody else than was met there before.
+        card = self.card(peer_of(9, last_proven_equal_ms=0, last_error="it is a copy"))
+        self.assertRegex(card, r"not proven equal yet: host9:7400\s")
+        self.assertNotIn(f"{9:016x}", card)
+        self.assertRegex(self.card(peer_of(3, last_proven_equal_ms=0)), r"not proven equal yet: c\s")
+
+    def test_the_head_says_once_what_many_say_of_one(self):
+        def head(peers, away):
+            given = [replica_of(i, f"node-{i}", peers) for i in range(1, 8)]
+            for paused in given[4:6]:
+                paused["status"]["stats"].update(paused=True, peers=[])
+            given[6].update({"status": None, "error": "away"} if away else {})
+            if not away:
+                given[6]["status"]["stats"].update(peers=[])
+            return self.shown(given, "#verdict")[0]
+
+        silent, failing = {"silent_ms": 9000}, {"last_error": "cannot connect"}
+        four, paused = "node-1, node-2, node-3 and node-4", "node-5 and node-6: paused"
+        self.assertEqual(head([peer_of(7, **silent)], False), f"node-7 does not answer {four}; {paused}")
+        self.assertEqual(head([peer_of(7, **silent)], True), f"{paused}; node-7: not reached; it does not answer {four}")
+        self.assertEqual(head([peer_of(7, **failing)], True), f"{paused}; node-7: not reached; sessions of {four} with it fail")
+        self.assertEqual(head([peer_of(6, **silent), peer_of(7, **silent)], False),
+                         f"node-6 and node-7 do not answer {four}; {paused}")
+        behind = {"stream": {"open": 1, "lag_pairs": 5, "lag_ms": 70_000}}
+        lagging = [replica_of(1, "a", [peer_of(3, **behind)]), replica_of(3, "c")]
+        lagging[0]["status"]["stats"]["stream"]["lag_ms"] = 70_000
+        self.assertEqual(self.shown(lagging, "#verdict")[0], "c lags behind the writes of a")
+        many = [replica_of(i, f"n{i}", digest=None) for i in range(1, 9)]
+        self.assertEqual(self.shown(many, "#verdict")[0], "n1, n2, n3, n4, n5 and 3 more: their leaves cannot be compared")
+
     def test_a_stream_tells_what_is_in_flight_and_nothing_of_a_peer_that_is_away(self):
         self.assertRegex(self.card(peer_of(3)), r"stream to c\s+nothing in flight")
         behind = {"open": 1, "lag_pairs": 500, "lag_ms": 28_013}
@@ -203,20 +252,22 @@ class BrowserTest(unittest.TestCase):
     def test_the_last_proof_stays_while_a_session_runs(self):
         card = self.card(peer_of(3, in_session=True, silent_ms=9000), bytes_total=70)
         self.assertRegex(card, r"equal to c\s+12 s ago")
-        self.assertRegex(card, r"in session with c\s+0 of 0 sent, 0 of 0 received, of those found so far, 70 B, silent for 9 s")
+        self.assertRegex(card, r"in session with c\s+nothing found yet, 70 B, silent for 9 s")
+        card = self.card(peer_of(3, in_session=True), pairs_to_send=5, bytes_total=70)
+        self.assertRegex(card, r"in session with c\s+0 of 5 sent, 0 of 0 received, of those found so far, 70 B\s")
 
     def test_a_peer_that_freezes_is_silent_and_its_last_proof_stays(self):
         cluster = Cluster(STORE, 2, page=True, interval_ms=300)
         self.addCleanup(cluster.close)
         self.browser.go(f"http://{cluster.replicas[1].page}/")
-        self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        self.browser.wait_for_text("#verdict", "Both replicas are fine")
         with frozen(cluster.replicas[0]):
             self.browser.wait_for_text("#replicas", "silent for [0-9]+ s")
             self.keep("status-page-silent.png")
             text = self.browser.text("#replicas")
         self.assertRegex(text, r"equal to a\s+[0-9]+ s ago")
         self.assertNotIn("stream to", text)
-        self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        self.browser.wait_for_text("#verdict", "Both replicas are fine")
         self.browser.go("about:blank")
         self.browser.messages()
 
@@ -258,15 +309,15 @@ class BrowserTest(unittest.TestCase):
         self.browser.wait_for_text("#leaves-text", "No leaf of b and a differs")
         with frozen(peer):
             self.browser.wait_for_text("#leaves-text", "cannot be compared now: .*; the picture is the last one before")
-        self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        self.browser.wait_for_text("#verdict", "Both replicas are fine")
         self.browser.run(WATCH_HEAD)
         with frozen(own):
             self.browser.wait_for_text("#verdict", "No answer of this page's store for 10")
             self.keep("status-page-own-silent.png")
             text = self.browser.text("body")
-        self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        self.browser.wait_for_text("#verdict", "Both replicas are fine")
         heads = [head for head, _ in self.browser.run("return heads")]
-        self.assertEqual((heads[0], heads[-1]), ("All 2 replicas are fine",) * 2)
+        self.assertEqual((heads[0], heads[-1]), ("Both replicas are fine",) * 2)
         said = [re.fullmatch(r"No answer of this page's store for (\d+) s", head) for head in heads[1:-1]]
         self.assertTrue(all(said), heads)
         seconds = [int(match.group(1)) for match in said]
@@ -290,7 +341,7 @@ class BrowserTest(unittest.TestCase):
         own = cluster.replicas[1]
         self.browser.go(f"http://{own.page}/")
         self.browser.wait_for_text("#leaves-text", "No leaf of b and a differs")
-        self.browser.wait_for_text("#verdict", "All 2 replicas are fine")
+        self.browser.wait_for_text("#verdict", "Both replicas are fine")
         self.browser.run(WATCH_HEAD)
         own.kill()
         self.browser.wait_for_text("#verdict", "This page's store has stopped, or cannot be reached: no answer for [4-9] s")
@@ -367,7 +418,7 @@ class BrowserTest(unittest.TestCase):
         session = {"pairs_sent": 0, "pairs_to_send": 0, "pairs_received": 0, "pairs_to_receive": 0, "bytes_total": 0}
         given[0]["status"]["stats"]["peers"][0].update(in_session=True, last_session=session)
         card, verdict = self.shown(given, ".card", "#verdict")
-        self.assertEqual(verdict, "All 2 replicas are fine")
+        self.assertEqual(verdict, "Both replicas are fine")
         self.assertNotIn("adopting", card)
 
     def test_a_peer_fails_where_its_metric_says_so(self):
@@ -375,12 +426,12 @@ class BrowserTest(unittest.TestCase):
             return self.shown([replica_of(1, "a", peers), replica_of(3, "c")], "#verdict")[0]
 
         failing = {"last_error": "cannot connect"}
-        self.assertEqual(verdict(peer_of(3, **failing)), "a: a peer fails")
+        self.assertEqual(verdict(peer_of(3, **failing)), "sessions of a with c fail")
         # A connection that ended, of one that dials this replica and came again.
         self.assertEqual(verdict(peer_of(3, configured=False, **failing), peer_of(3, configured=False)),
-                         "All 2 replicas are fine")
+                         "Both replicas are fine")
         # An address that a SYNC was given by mistake.
-        self.assertEqual(verdict(peer_of(3), peer_of(0, configured=False, **failing)), "All 2 replicas are fine")
+        self.assertEqual(verdict(peer_of(3), peer_of(0, configured=False, **failing)), "Both replicas are fine")
 
     def test_a_member_is_named_only_once_it_stays(self):
         def why(held_up_s=59, interval_ms=1000, epoch=1, tombstones=500):
