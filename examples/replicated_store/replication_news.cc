@@ -55,9 +55,11 @@ void SessionNews::Log(const SessionProgress& session, Clock::time_point now) {
   if (session.pairs_sent + session.pairs_received > 0) {
     if (!IsNews(session, now)) return;
     spdlog::info(
-        "session with {}: {} {} sent, {} received, {} bytes of protocol, {}",
+        "session with {}: {} {} sent, {} received, {} applied, {} bytes of "
+        "protocol, {}",
         session.peer, session.pairs_sent,
         session.pairs_sent == 1 ? "pair" : "pairs", session.pairs_received,
+        session.pairs_applied,
         session.bytes_total - session.bytes_keys - session.bytes_values,
         session.proven_equal ? "proven equal" : "not yet equal");
   } else {

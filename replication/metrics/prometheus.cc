@@ -285,7 +285,8 @@ const Row<ReplicationStats> kOfReplica[] = {
      "Tombstones that were collected.",
      [](const ReplicationStats& s) { return std::to_string(s.gc.removed); }},
     {"rocksync_tombstones_stable_timestamp_seconds", kGauge,
-     "Stable time: tombstones up to it are collected; 0: none.",
+     "Stable time: tombstones up to it are collected, and it moves only then; "
+     "0: none.",
      [](const ReplicationStats& s) { return Seconds(s.gc.stable_ms); }},
     {"rocksync_identity_conflict", kGauge,
      "1 if a member was reported of which two copies run.",
@@ -340,10 +341,11 @@ const Row<Peer> kOfPeer[] = {
 
 const Row<Member> kOfMember[] = {
     {"rocksync_member_held_timestamp_seconds", kGauge,
-     "This replica holds all that the member held then; 0: not known.",
+     "This replica durably holds all that the member held then; 0: not known.",
      [](const Member& m) { return Seconds(m.stats.held_ms); }},
     {"rocksync_member_acknowledged_timestamp_seconds", kGauge,
-     "The member holds all that every member held then; 0: not known.",
+     "The member has acknowledged that it durably holds all that every member "
+     "held then; 0: not known.",
      [](const Member& m) { return Seconds(m.stats.acknowledged_ms); }},
     {"rocksync_member_holds_up_tombstones", kGauge,
      "1 for the member that holds up the collection of tombstones.",

@@ -60,6 +60,7 @@ TEST_F(ReplicationNewsTest, SessionsThatEndUnequalAlikeAreOneLineAMinute) {
   session.peer = "b:1";
   session.finished = true;
   session.pairs_received = 2;
+  session.pairs_applied = 1;
   const auto logged = [&] {
     lines_.str("");
     news.Log(session, now);
@@ -67,7 +68,7 @@ TEST_F(ReplicationNewsTest, SessionsThatEndUnequalAlikeAreOneLineAMinute) {
   };
   session.error = "Result incomplete: 2 pairs too far in the future";
   EXPECT_THAT(logged(), HasSubstr("[info] session with b:1: 0 pairs sent, 2 "
-                                  "received"));
+                                  "received, 1 applied, "));
   for (int i = 0; i < 59; ++i) {
     now += std::chrono::seconds(1);
     session.error = "Result incomplete: 3 pairs too far in the future";
