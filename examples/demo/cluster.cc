@@ -224,8 +224,8 @@ void Cluster::Kill(size_t i) {
 }
 
 Status Cluster::Stop() {
-  // The page that people look at is the first one's: while it is there, it would
-  // say of the others that they are not reached.
+  // The page that people look at is the first one's: while it is there, it
+  // would say of the others that they are not reached.
   Status status;
   if (replicas_[0].page_port != 0) {
     Terminate(replicas_[0]);

@@ -17,8 +17,8 @@ struct StoryOptions {
   uint64_t keys = 100'000;
   uint64_t changes = 10'000;  // on each of the two sides
   uint64_t seed = 1;
-  // Called, if there is one, when all are proven equal, before they are stopped:
-  // whoever looks on shall see that they are.
+  // Called, if there is one, when all are proven equal, before they are
+  // stopped: whoever looks on shall see that they are.
   std::function<void()> when_equal;
 };
 
