@@ -287,7 +287,7 @@ function trouble(peer, stats) {
 }
 
 // What there is to say of a peer to which a replica was never proven equal.
-function unproven(peer, stats) {
+function neverEqual(peer, stats) {
   if (!wasMet(peer)) return "not met since its start";
   const known = replicas.find((r) => r.id === peer.replica_id);
   return known && (clusterOf(known) ?? stats.cluster) !== stats.cluster ? "of another cluster" : "not proven equal yet";
@@ -301,7 +301,7 @@ function peerLines(peer, { stats, wall_clock_ms: now }, current) {
   const figure = (text, value) => line(element("span", "", text), element("span", "number", value));
   const unnamed = peer.configured ? "" : " (not configured)";
   if (wasMet(peer) && peer.last_proven_equal_ms) figure(`equal to ${name}${unnamed}`, ago(peer.last_proven_equal_ms, now));
-  else figure(`${unproven(peer, stats)}: ${name}${unnamed}`, "");
+  else figure(`${neverEqual(peer, stats)}: ${name}${unnamed}`, "");
   if (current && peer.in_session) figure(`in session with ${name}`, progress(peer.last_session, peer.silent_ms));
   if (current && peer.stream.open && inFlight(peer)) figure(`stream to ${name}`, inFlight(peer));
   trouble(peer, stats).forEach((text) => line(text));

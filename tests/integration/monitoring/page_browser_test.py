@@ -216,6 +216,19 @@ class BrowserTest(unittest.TestCase):
         self.assertNotIn(f"{9:016x}", card)
         self.assertRegex(self.card(peer_of(3, last_proven_equal_ms=0)), r"not proven equal yet: c\s")
 
+    def test_the_picture_of_two_clusters_claims_nothing(self):
+        one = Cluster(STORE, 1, page=True, shown_as="one")
+        self.addCleanup(one.close)
+        other = Cluster(STORE, 1, page=True, shown_as="other",
+                        options=["--cluster", "other", "--http-peer", one.replicas[0].page])
+        self.addCleanup(other.close)
+        self.browser.go(f"http://{other.replicas[0].page}/")
+        self.browser.wait_for_text("#leaves-text", "other and one are of different clusters: their leaves tell nothing")
+        self.browser.wait_for_text("#verdict", "^one: of another cluster$")
+        self.browser.wait_for_text("#replicas", "of cluster other")
+        self.browser.go("about:blank")
+        self.browser.messages()
+
     def test_the_head_says_once_what_many_say_of_one(self):
         def head(peers, away):
             given = [replica_of(i, f"node-{i}", peers) for i in range(1, 8)]
@@ -300,6 +313,20 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(head(a=1, b=1, c=None), "c: its leaves cannot be compared")
         missed = [replica_of(1, "a"), replica_of(2, "b", digest=2, uncompared=True)]
         self.assertEqual(self.shown(missed, "#verdict")[0], "a and b differ; b: its leaves cannot be compared")
+
+    def test_leaves_are_said_not_to_be_compared_once_rounds_were_missed_for_ten_seconds(self):
+        self.browser.go(f"http://{self.cluster.replicas[0].page}/")
+
+        def missed(**replica):
+            return self.browser.run("const r = {status: {}, ...arguments[0]};"
+                                    "if (r.ago) r.comparedAt = performance.now() - r.ago;"
+                                    "notCompared(r); return [r.digest, r.uncompared];", replica)
+
+        self.assertEqual(missed(digest=1, ago=9000), [1, False])
+        self.assertEqual(missed(digest=1, ago=11_000), [1, True])
+        self.assertEqual(missed(), [None, True])
+        # It tells another one once it is back.
+        self.assertIsNone(missed(status=None, digest=1, ago=500)[0])
 
     def test_a_page_whose_own_store_freezes_says_so_and_keeps_the_last_picture(self):
         cluster = Cluster(STORE, 2, page=True, interval_ms=300)
