@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "replication/base/directories.h"
 #include "replication/base/lock_held.h"
 #include "replication/base/random_bits.h"
 #include "replication/store/directory/directory_switch.h"
