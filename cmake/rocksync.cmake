@@ -94,6 +94,25 @@ macro(rocksync_compile_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endmacro()
 
+# To see whether it does. Tests' sources are compiled together all the same.
+option(ROCKSYNC_EACH_ALONE "Compile each source of what is packaged alone" OFF)
+mark_as_advanced(ROCKSYNC_EACH_ALONE)
+
+# rocksync_compile_together(TARGET [BATCH n]): or all of them at once.
+function(rocksync_compile_together target)
+  cmake_parse_arguments(ARG "" "BATCH" "" ${ARGN})
+  set(tests ${PROJECT_SOURCE_DIR}/tests)
+  cmake_path(IS_PREFIX tests ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE is_test)
+  if(is_test OR NOT ROCKSYNC_EACH_ALONE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+  else()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  endif()
+  if(DEFINED ARG_BATCH)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${ARG_BATCH})
+  endif()
+endfunction()
+
 # rocksync_pure(TARGET...): computes all the time, so where lines are counted, and
 # in programs under sanitizers, it is optimized a little all the same, or its tests
 # would take up to ten times as long: of an inline function of the standard library
@@ -128,6 +147,9 @@ function(rocksync_library name)
   target_link_libraries(rocksync_${name}
     PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
   set_target_properties(rocksync_${name} PROPERTIES EXPORT_NAME ${name})
+  if(CMAKE_UNITY_BUILD)
+    rocksync_compile_together(rocksync_${name})
+  endif()
   if(ARG_LEAN)
     rocksync_target_defaults(rocksync_${name})
   else()
@@ -165,10 +187,8 @@ function(rocksync_replaces_new target)
   endif()
 endfunction()
 
-# Off to see whether each source of a program compiles alone.
-option(ROCKSYNC_PROGRAMS_TOGETHER "Compile the sources of a program together" ON)
 set(ROCKSYNC_PROGRAM_BATCH 8 CACHE STRING "Of a program, so many sources are compiled together; 0: all, which builds the whole sooner, and again later")
-mark_as_advanced(ROCKSYNC_PROGRAMS_TOGETHER ROCKSYNC_PROGRAM_BATCH)
+mark_as_advanced(ROCKSYNC_PROGRAM_BATCH)
 
 # rocksync_program(NAME [KIND kind] SOURCES ... LINKS ...): a tool, example or
 # benchmark, built into bin/ of the build directory. Its sources are compiled
@@ -181,9 +201,8 @@ function(rocksync_program name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS})
-  set_target_properties(${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
-    UNITY_BUILD ${ROCKSYNC_PROGRAMS_TOGETHER} UNITY_BUILD_BATCH_SIZE ${ROCKSYNC_PROGRAM_BATCH})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  rocksync_compile_together(${name} BATCH ${ROCKSYNC_PROGRAM_BATCH})
   rocksync_target_defaults(${name} ${ARG_KIND})
   if(ROCKSYNC_SANITIZE MATCHES "thread")
     target_link_libraries(${name} PRIVATE rocksync_tsan_strings)
@@ -194,8 +213,8 @@ endfunction()
 # is compiled like a program, position-independent in a program's way.
 function(rocksync_program_parts name)
   rocksync_target_defaults(${name} program)
-  set_target_properties(${name} PROPERTIES
-    UNITY_BUILD ${ROCKSYNC_PROGRAMS_TOGETHER} POSITION_INDEPENDENT_CODE OFF)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  rocksync_compile_together(${name})
   target_compile_options(${name} PRIVATE -fPIE)
 endfunction()
 
