@@ -278,7 +278,7 @@ class ReplicatedDB : public VersionSpecificDB {
   // resumes. So it does after the process was killed, until the copy was
   // opened: then `name` holds a replica (InvalidArgument), which Open opens and
   // whose first session proves it equal. Blocks; starts `clone.connections`
-  // threads. `result` may be null.
+  // threads and two more. `result` may be null.
   static rocksdb::Status Clone(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What `./dev headers` does not compile again with other versions' headers, since no
 # header of RocksDB reaches it, names nothing of RocksDB either; what includes one
-# through two other files is not skipped.
+# through two other files is not skipped, nor is a source of no test that is compiled
+# alone.
 # usage: check_skipped.sh ROOT
 set -euo pipefail
 root=$1
@@ -22,11 +23,15 @@ grep -qx "$tree/room/c.cc" "$list" || fail "c.cc is skipped"
 
 # Together with others, as CMake compiles them.
 export ROCKSYNC_ONLY=$list
-printf '#include "%s"\n' "$tree/room/d.cc" >"$tree/one.cxx"
-printf '#include "%s"\n' "$tree/room/d.cc" "$tree/room/c.cc" >"$tree/two.cxx"
+mkdir "$tree/Unity" "$tree/tests"
+printf '#include "%s"\n' "$tree/room/d.cc" >"$tree/Unity/one.cxx"
+printf '#include "%s"\n' "$tree/room/d.cc" "$tree/room/c.cc" >"$tree/Unity/two.cxx"
+cp "$tree/room/d.cc" "$tree/tests/d.cc"
 compile() { "$root/cmake/rocksdb/syntax_only.sh" false -c "$1" -o "$tree/object"; }
-compile "$tree/one.cxx" || fail "one.cxx is compiled"
-! compile "$tree/two.cxx" || fail "two.cxx is skipped"
+compile "$tree/Unity/one.cxx" || fail "one.cxx is compiled"
+! compile "$tree/Unity/two.cxx" || fail "two.cxx is skipped"
+compile "$tree/tests/d.cc" || fail "a test's d.cc is compiled"
+! compile "$tree/room/d.cc" || fail "a library's d.cc is skipped"
 
 folders=(include sketch plugin replication bindings examples tools tests)
 "$reached" "$root" "${folders[@]}" >"$list"
