@@ -106,6 +106,12 @@ Status CheckMayReadFiles(const std::string& directory) {
   return Status::OK();
 }
 
+Status CheckMayReadFiles(const std::string& directory,
+                         const std::string& wal_dir) {
+  const Status status = CheckMayReadFiles(directory);
+  return status.ok() && !wal_dir.empty() ? CheckMayReadFiles(wal_dir) : status;
+}
+
 std::string WithoutLinks(const std::string& path) {
   std::error_code unknown;
   const auto canonical = std::filesystem::weakly_canonical(path, unknown);

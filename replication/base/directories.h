@@ -30,6 +30,9 @@ rocksdb::Status CheckMayReach(const std::string& path);
 // not list it, or not read a file of a database in it. RocksDB's own errors
 // tell of what is not there, or is damaged. OK of what is not there.
 rocksdb::Status CheckMayReadFiles(const std::string& directory);
+// And in the directory of its log; empty: it is the same.
+rocksdb::Status CheckMayReadFiles(const std::string& directory,
+                                  const std::string& wal_dir);
 
 // Where the links of an absolute path lead, as far as it is there.
 std::string WithoutLinks(const std::string& path);

@@ -35,23 +35,26 @@ LeafEstimator::LeafEstimator(const MappingSeed& seed,
                                                   ? kHurriedParityBuckets
                                                   : kParityBuckets)) {}
 
+std::vector<ElementHash> LeafEstimator::Elements(bool counts_alone) const {
+  std::vector<ElementHash> elements;
+  elements.reserve(leaves_.size());
+  for (uint32_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+    if ((*closed_)[leaf]) continue;
+    const Digest& digest = leaves_[leaf];
+    elements.push_back(LeafElement(
+        leaf, counts_alone ? Digest{.count = digest.count} : digest));
+  }
+  return elements;
+}
+
 // The first level is of counts alone: it tells whether keys are new or
 // overwritten. It has little to say of how many leaves differ where there are
 // many.
 std::string LeafEstimator::Make() const {
-  std::vector<ElementHash> elements;
-  std::vector<ElementHash> counts;
-  elements.reserve(leaves_.size());
-  counts.reserve(leaves_.size());
-  for (uint32_t leaf = 0; leaf < leaves_.size(); ++leaf) {
-    if ((*closed_)[leaf]) continue;
-    const Digest& digest = leaves_[leaf];
-    elements.push_back(LeafElement(leaf, digest));
-    counts.push_back(LeafElement(leaf, {.count = digest.count}));
-  }
   const size_t first = shape_.buckets / 8;
-  return Parities(counts, key_, shape_).substr(0, first) +
-         Parities(elements, key_, shape_).substr(first);
+  return Parities(Elements(/*counts_alone=*/true), key_, shape_)
+             .substr(0, first) +
+         Parities(Elements(/*counts_alone=*/false), key_, shape_).substr(first);
 }
 
 // A leaf that differs is two elements of the estimate.
@@ -72,12 +75,8 @@ LeafEstimate LeafEstimator::Compare(std::string_view theirs) const {
 }
 
 std::string LeafEstimator::MakeFine(uint64_t expected) const {
-  std::vector<ElementHash> elements;
-  elements.reserve(leaves_.size());
-  for (uint32_t leaf = 0; leaf < leaves_.size(); ++leaf) {
-    if (!(*closed_)[leaf]) elements.push_back(LeafElement(leaf, leaves_[leaf]));
-  }
-  return FineParities(elements, fine_key_, FineParitiesOfLeaves(expected));
+  return FineParities(Elements(/*counts_alone=*/false), fine_key_,
+                      FineParitiesOfLeaves(expected));
 }
 
 double LeafEstimator::CompareFine(uint64_t expected,

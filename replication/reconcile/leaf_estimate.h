@@ -15,6 +15,7 @@
 
 #include "replication/reconcile/exchange.h"
 #include "sketch/element/digest.h"
+#include "sketch/element/element.h"
 #include "sketch/element/mapping.h"
 #include "sketch/planning/difference_estimate.h"
 
@@ -48,6 +49,10 @@ class LeafEstimator {
   double CompareFine(uint64_t expected, std::string_view theirs) const;
 
  private:
+  // Of the leaves that take part, as if their digests were counts, or as they
+  // are.
+  std::vector<ElementHash> Elements(bool counts_alone) const;
+
   const std::span<const Digest> leaves_;
   const std::vector<bool>* const closed_;
   const MappingKey key_;

@@ -18,10 +18,7 @@ using rocksdb::Status;
 Status CheckIsDatabase(const rocksdb::DBOptions& options,
                        const std::string& name) {
   rocksdb::Env* const env = options.env;
-  Status allowed = CheckMayReadFiles(name);
-  if (allowed.ok() && !options.wal_dir.empty()) {
-    allowed = CheckMayReadFiles(options.wal_dir);
-  }
+  const Status allowed = CheckMayReadFiles(name, options.wal_dir);
   if (!allowed.ok()) return allowed;
   if (!env->FileExists(name + "/CURRENT").IsNotFound()) return Status::OK();
   const Status lost = CheckNothingIsThere(env, name);

@@ -149,8 +149,7 @@ Status LookAround(const rocksdb::DBOptions& options,
   around->wal_dir = options.wal_dir.empty()
                         ? around->directory
                         : AbsolutePath(env, options.wal_dir);
-  status = CheckMayReadFiles(name);
-  if (status.ok()) status = CheckMayReadFiles(around->wal_dir);
+  status = CheckMayReadFiles(name, options.wal_dir);
   if (!status.ok()) return status;
   status = CurrentManifest(env, name, &around->manifest);
   if (status.IsNotFound()) {
