@@ -72,9 +72,9 @@ std::string Page(const ExporterOptions& options, const AdminTarget& target,
       if (answers[i].stats) replicas.push_back(*answers[i].stats);
     }
   }
-  PrometheusMetric seconds("rocksync_scrape_duration_seconds",
-                           PrometheusMetric::Type::kGauge,
-                           "How long the replica took to answer.", &page);
+  PrometheusMetric seconds(
+      "rocksync_scrape_duration_seconds", PrometheusMetric::Type::kGauge,
+      "How long the replica took to answer, or was waited for.", &page);
   for (size_t i = 0; i < answers.size(); ++i) {
     seconds.Sample(PrometheusLabel("target", targets[i]),
                    std::to_string(answers[i].seconds));
@@ -106,26 +106,31 @@ class AnswerLog {
   void Tell(const ExporterOptions& options, const AdminTarget& target,
             const std::vector<ReplicaAnswer>& answers) {
     const std::lock_guard lock(mutex_);
-    Tell("the certificate files on disk are not in use",
-         target.transport->certificate().error,
+    const std::string unused = target.transport->certificate().error;
+    Tell("the certificate files on disk are not in use", unused, unused,
          "the certificate files on disk are in use again");
     for (size_t i = 0; i < answers.size(); ++i) {
       const Status& status = answers[i].status;
       Tell(options.replicas[i] + " does not answer",
-           status.ok() ? "" : status.ToString(),
+           status.ok() ? "" : status.ToString(), Reason(status),
            options.replicas[i] + " answers again");
     }
   }
 
  private:
-  // `why`: empty if all is well. How long was waited is no other reason.
+  // How long was waited, and for what at the end, is no other reason.
+  static std::string Reason(const Status& status) {
+    return status.IsTimedOut() ? "silence" : status.ToString();
+  }
+
+  // `why`, and `reason`, by which it is told from another one: empty if all is
+  // well.
   void Tell(const std::string& what, const std::string& why,
-            const std::string& again) {
-    std::string reason = why;
-    std::erase_if(reason, [](char c) { return c >= '0' && c <= '9'; });
+            const std::string& reason, const std::string& again) {
+    const std::string now = why.empty() ? why : reason;
     std::string& told = told_[what];
-    if (told == reason) return;
-    told = std::move(reason);
+    if (told == now) return;
+    told = now;
     *err_ << "rocksync exporter: " + (why.empty() ? again : what + ": " + why) +
                  "\n"
           << std::flush;

@@ -233,7 +233,9 @@ class Story {
       ended = true;
     });
     uint64_t applied = 0;
-    const auto detail = [&] { return Grouped(applied) + " pairs applied"; };
+    const auto detail = [&] {
+      return Grouped(applied) + " pairs left to sessions";
+    };
     while (!ended) {
       std::this_thread::sleep_for(kPoll);
       uint64_t now = 0;

@@ -25,7 +25,7 @@ import threading
 import time
 import weakref
 
-from ._calls import Calls, Token, Tokens, interrupts
+from ._calls import Calls, Token, Tokens, interrupts, signals_later
 from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
                        take_text)
 
@@ -39,9 +39,18 @@ version = library.rocksync_version().decode()
 _open_replicators, _open_databases = set(), set()
 
 
-@atexit.register
 def _close_all():
     """Each that can be closed, whatever keeps others open; then raises the first error."""
+    with signals_later():
+        _close_each()
+
+
+# Twice: what a signal raises as the first of these begins ends it.
+atexit.register(_close_all)
+atexit.register(_close_all)
+
+
+def _close_each():
     first = None
     for each in [*_open_replicators, *_open_databases]:
         try:
@@ -85,7 +94,9 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
     certificate that names an id of the new replica's own. `progress` is called
     with a stage ("asking", "copying", "opening", "proving") and the bytes that
     are there and that there will be, about ten times a second; it ends the
-    clone if it returns False.
+    clone if it returns False. What it raises ends it too, and is raised here,
+    even where the copy had become a replica already ("proving"): then `path` is
+    one, and is to be opened.
 
     Returns None if the two were proven equal, else why they are not yet: the
     first session with a peer goes on. If the source has a member list, sessions
@@ -96,7 +107,8 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
     with _options(cluster, secret) as (options, replication), \
             _copying(source, _transport(id, certificates, ca, certificate, private_key), progress) as given:
         call("rocksync_clone", options, replication, _path(path), 0, None, None, given, ctypes.byref(because))
-    return take_text(because.value) if because.value else None
+        not_proven = take_text(because.value) if because.value else None
+    return not_proven
 
 
 # What a resync did: `carried_over`, so many pairs and tombstones that the replica
@@ -118,14 +130,28 @@ def resync(path, *, source, cluster, secret, certificates=None, ca=None, certifi
     Resynced."""
     if isinstance(copy_from_share, bool) or not isinstance(copy_from_share, (int, float)):
         raise TypeError(f"copy_from_share is a number from 0 to 1, not {copy_from_share!r}")
-    with open(path, cluster=cluster, secret=secret, create=False) as database:
-        id = database.replica_id
+    id = _stored_replica_id(path, cluster, secret)
     carried_over, because = ctypes.c_uint64(), ctypes.c_void_p()
     with _options(cluster, secret) as (options, replication), \
             _copying(source, _transport(id, certificates, ca, certificate, private_key), progress) as given:
         call("rocksync_resync", options, replication, _path(path), 0, None, None, given, copy_from_share,
              ctypes.byref(carried_over), ctypes.byref(because))
-    return Resynced(carried_over.value, take_text(because.value) if because.value else None)
+        resynced = Resynced(carried_over.value, take_text(because.value) if because.value else None)
+    return resynced
+
+
+def _stored_replica_id(path, cluster, secret):
+    """Of a database that is not open. No Database, which a signal could leave open."""
+    opened, undo = _Held(), _Undo()
+    undo.free(library.rocksync_close, opened, None)
+    undo_all = undo.steps()
+    try:
+        with _options(cluster, secret) as (options, replication):
+            library.rocksdb_options_set_create_if_missing(options, False)
+            opened.take_from("rocksync_open", options, replication, _path(path))
+        return library.rocksync_replica_id(opened[0])
+    finally:
+        undo_all()
 
 
 def _several(addresses):
@@ -168,6 +194,9 @@ def _copying(source, transport, progress):
             library.rocksync_clone_options_set_progress(given[0], None, callback)
             with interrupts(lambda: library.rocksync_clone_options_cancel(given[0])):
                 yield given[0]
+            # In its last stages the call succeeds although it is to end.
+            if failed:
+                raise failed[0]
         except Error:
             if failed:
                 raise failed[0]

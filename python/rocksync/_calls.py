@@ -18,6 +18,7 @@ import ctypes
 import io
 import itertools
 import os
+import signal
 import sys
 import threading
 import time
@@ -251,6 +252,40 @@ def interrupts(end=lambda: None):
         sys.unraisablehook = before
         if lost:
             raise lost[0]
+
+
+_handlers = {}  # those that wait for signals_later to end
+
+
+@contextlib.contextmanager
+def signals_later():
+    """In the main thread: signals that Python handles are handled at the end of
+    this, once each."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    noted = []
+    for number in signal.valid_signals():
+        handler = signal.getsignal(number)
+        if callable(handler):
+            _handlers.setdefault(number, handler)
+            signal.signal(number, lambda number, _: noted.append(number))
+    try:
+        yield
+    finally:
+        for number in list(_handlers):
+            signal.signal(number, _handlers.pop(number))
+        _handle(sorted(set(noted)))
+
+
+def _handle(numbers):
+    """Each, though handlers of others raise."""
+    if not numbers:
+        return
+    try:
+        signal.getsignal(numbers[0])(numbers[0], None)
+    finally:
+        _handle(numbers[1:])
 
 
 def _after_fork():

@@ -51,7 +51,7 @@ bool IsForbidden(const std::string& name, int how) {
 
 // Others may be anybody's.
 bool IsOfADatabase(std::string_view name) {
-  for (const char* start : {"CURRENT", "MANIFEST-", "OPTIONS-", "ROCKSYNC."}) {
+  for (const char* start : {"CURRENT", "MANIFEST-", "OPTIONS-", "ROCKSYNC"}) {
     if (name.starts_with(start)) return true;
   }
   for (const char* end : {".log", ".sst", ".ldb", ".blob"}) {
@@ -80,6 +80,13 @@ Status CheckMayReach(const std::string& path) {
           " may not be entered: permission denied",
       "let the user of this process enter that directory (chmod +x), or run as "
       "a user who may");
+}
+
+Status CheckMayWriteIn(const std::string& directory) {
+  if (!IsForbidden(directory, W_OK | X_OK)) return Status::OK();
+  return Status::IOError(
+      "rocksync: cannot write in " + directory + ", permission denied",
+      "run as the user of its program");
 }
 
 Status CheckMayReadFiles(const std::string& directory) {

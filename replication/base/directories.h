@@ -34,6 +34,10 @@ rocksdb::Status CheckMayReadFiles(const std::string& directory);
 rocksdb::Status CheckMayReadFiles(const std::string& directory,
                                   const std::string& wal_dir);
 
+// IOError, by name: this process may not make a file in `directory`. OK of what
+// is not there.
+rocksdb::Status CheckMayWriteIn(const std::string& directory);
+
 // Where the links of an absolute path lead, as far as it is there.
 std::string WithoutLinks(const std::string& path);
 

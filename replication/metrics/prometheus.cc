@@ -193,10 +193,12 @@ const Row<ReplicationStats> kOfReplica[] = {
        return std::to_string(s.stream.bytes_received);
      }},
     {"rocksync_stream_gaps_total", kCounter,
-     "How often changes were left to sessions.",
+     "How often a stream left changes to a session: the peer took them too "
+     "slowly, or they were too large. Changes made while it was away do not "
+     "count.",
      [](const ReplicationStats& s) { return std::to_string(s.stream.gaps); }},
     {"rocksync_stream_pairs_given_up_total", kCounter,
-     "Changes that were left to sessions.",
+     "Changes that streams left to sessions, for the same reasons.",
      [](const ReplicationStats& s) {
        return std::to_string(s.stream.pairs_given_up);
      }},
@@ -246,7 +248,8 @@ const Row<ReplicationStats> kOfReplica[] = {
        return std::to_string(s.scrub.pairs_compared);
      }},
     {"rocksync_scrub_last_finished_timestamp_seconds", kGauge,
-     "When a scrub had last compared all values; 0: never.",
+     "When the last scrub ended; before the first, when the replica was made "
+     "or its database adopted; 0: never.",
      [](const ReplicationStats& s) {
        return Seconds(s.scrub.last_finished_ms);
      }},

@@ -1,13 +1,15 @@
 "use strict";
 // The status page: asks this replica and its peers' pages once a second, and
-// draws what they say. All text goes in as text, never as markup.
+// draws what they say, without waiting for those that take longer. All text goes in as text, never as markup.
 
 const LEAVES = 65536;
 const KINDS = ["values", "keys", "offers", "filters", "streams", "other"];
 const HEALED_MS = 4000;  // how long a healed leaf is shown as such
 const LAGS_MS = 60000;  // of a stream, as in monitoring/alerts.yml
 const ASK_MS = 4000;  // a question without an answer is given up
+const WAIT_MS = 500;  // the others are drawn without an answer that takes longer
 const OLD_MS = 3000;  // this page's store is said not to answer from then on
+const OLD_LEAVES_MS = 2500;  // leaves are said to be of before from then on
 const UNCOMPARED_MS = 10000;  // a busy replica may miss rounds for as long
 const EXPIRES_MS = 14 * 86400000;  // of a certificate, as there
 // How long a member holds up the collection of tombstones before it is said to:
@@ -158,8 +160,27 @@ async function refreshStatus(replica) {
   }
 }
 
+// Of each kind one question to a replica at a time: a second waits for the first's
+// answer.
+function once(kind, question) {
+  return (replica) => {
+    replica.asking ??= {};
+    return replica.asking[kind] ??= question(replica).finally(() => delete replica.asking[kind]);
+  };
+}
+
+const askStatus = once("status", refreshStatus);
+
+// Waits for the answers of the replicas, but of those of which something `isKnown`
+// only for a moment: one that is frozen does not hold up what is told of the others.
+async function soon(asked, isKnown, question) {
+  const answers = asked.map((replica) => [isKnown(replica), question(replica)]);
+  const moment = new Promise((over) => setTimeout(over, WAIT_MS));
+  await Promise.all(answers.map(([known, answer]) => known ? Promise.race([answer, moment]) : answer));
+}
+
 // The pages of other replicas are asked through this page's own.
-async function notAsked(replica) {
+function notAsked(replica) {
   replica.status = null;
   replica.error = "";
   replica.unasked = true;
@@ -205,6 +226,11 @@ function waitsForIndexBuild(peer) {
   return !peer.in_session && indexBuild(peer);
 }
 
+// As tombstone_gc_meeting.cc words it; of either of the two.
+function whoIsNoMember(peer) {
+  return /replica ([0-9a-f]{16}) is not in the member list/.exec(peer.last_error)?.[1];
+}
+
 // Those for which rocksync_peer_failing is 1. A peer that only dials this replica
 // comes from many ports, and is one peer.
 function failingPeers(stats) {
@@ -221,7 +247,8 @@ function failingPeers(stats) {
 // What a session has done of what it found so far.
 function progress(session, silent_ms) {
   const silent = silent_ms ? `, silent for ${duration(silent_ms)}` : "";
-  const part = (done, found) => `${count(done)} of ${count(Math.max(done, found))}`;
+  // Of a key that differs on both sides one pair travels, and both are found.
+  const part = (done, found) => done || found ? `${count(done)} of at most ${count(Math.max(done, found))}` : "0";
   const { pairs_to_send, pairs_to_receive, pairs_sent, pairs_received } = session;
   if (!pairs_to_send && !pairs_to_receive && !pairs_sent && !pairs_received) {
     return `nothing found yet, ${bytes(session.bytes_total)}${silent}`;
@@ -238,6 +265,8 @@ function ofOneCluster(one, other) {
   const [a, b] = [clusterOf(one), clusterOf(other)];
   return a === undefined || b === undefined || a === b;
 }
+
+const OF_ANOTHER = "of another cluster";
 
 // "good", "warn", "bad" or "unknown", a word for it, and which peers it is about.
 function health(replica) {
@@ -257,8 +286,9 @@ function health(replica) {
     const days = Math.floor((stats.certificate_expires_ms - replica.status.wall_clock_ms) / 86400000);
     return ["warn", `certificate expires in ${days} ${days === 1 ? "day" : "days"}`];
   }
-  if (!ofOneCluster(replica, replicas[0])) return ["warn", "of another cluster"];
+  if (!ofOneCluster(replica, replicas[0])) return ["warn", OF_ANOTHER];
   const names = (peers) => peers.map((peer) => peerName(peer, stats));
+  if (stats.peers.some((peer) => whoIsNoMember(peer) === stats.replica_id)) return ["warn", "not in the member list"];
   const failing = failingPeers(stats);
   if (failing.length) return ["warn", "a peer fails", names(failing)];
   if (stats.peers.some(waitsForIndexBuild)) return ["warn", "waits for an index build"];
@@ -290,7 +320,7 @@ function trouble(peer, stats) {
 function neverEqual(peer, stats) {
   if (!wasMet(peer)) return "not met since its start";
   const known = replicas.find((r) => r.id === peer.replica_id);
-  return known && (clusterOf(known) ?? stats.cluster) !== stats.cluster ? "of another cluster" : "not proven equal yet";
+  return known && (clusterOf(known) ?? stats.cluster) !== stats.cluster ? OF_ANOTHER : "not proven equal yet";
 }
 
 // What is under way is told of a replica that answers now.
@@ -400,6 +430,7 @@ function whyKept({ stats, wall_clock_ms: now, session_interval_ms: interval, tom
   const gc = stats.tombstone_gc;
   if (!gc.epoch) return "no member list: kept permanently";
   if (!gc.held_up_by) return gc.tombstones ? "collected once they are 1 in 50 elements" : "none are kept";
+  if (stats.paused) return "it is paused, and hears of no acknowledgement";
   if (!since || now - since < holdsUpAfter(interval)) return "they wait for the next sessions";
   return `held up by ${nameOf(gc.held_up_by, stats)} for ${duration(now - since)}`;
 }
@@ -459,9 +490,26 @@ function drawVerdict() {
   if (differ) {
     sentences.unshift(differ);
     if (!unwell.length) sentences.push("their sessions heal it");
+  } else if (unwell.length && unwell.every(({ word, accusation }) => word === OF_ANOTHER && !accusation)) {
+    sentences.unshift(wellIs(replicas.filter((r) => ofOneCluster(r, replicas[0]))));
   }
   if (sentences.length) return say(unwell.some(({ level }) => level === "bad") ? "bad" : "warn", sentences.join("; "));
-  say("good", replicas.length > 1 ? `${replicas.length === 2 ? "Both" : `All ${replicas.length}`} replicas are fine` : "This replica is fine");
+  say("good", wellIs(replicas));
+}
+
+// Cards may be of later than the leaves of a busy replica.
+function sinceCompared(group) {
+  const ms = performance.now() - Math.min(...group.map((r) => r.comparedAt ?? performance.now()));
+  return ms < OLD_LEAVES_MS ? "differs" : `differed ${duration(ms)} ago`;
+}
+
+// Of those of which nothing bad is known.
+function wellIs(group) {
+  const all = group.length === replicas.length;
+  if (group.length === 1) return all ? "This replica is fine" : `${shown(group[0])} is fine`;
+  const who = group.length === 2 ? "Both" : `All ${group.length}`;
+  const alike = group.every((r) => typeof r.digest === "number") ? `, and no leaf ${sinceCompared(group)}` : "";
+  return `${who} replicas${all ? "" : ` of cluster ${clusterOf(group[0])}`} are fine${alike}`;
 }
 
 // Keeps what the reader chose while names come to be known.
@@ -475,7 +523,8 @@ function fill(select, chosen) {
 
 // --- Leaves ------------------------------------------------------------------
 
-const picture = { left: null, right: null, old: false, pair: "", wasDifferent: new Uint8Array(LEAVES),
+// `got`: what was asked for since, to be drawn with the head that it agrees with.
+const picture = { left: null, right: null, got: null, gotAt: NaN, failed: false, pair: "", wasDifferent: new Uint8Array(LEAVES),
                   healedAt: new Float64Array(LEAVES) };
 
 function colour(name) {
@@ -506,6 +555,8 @@ async function askLeaves(replica) {
     throw error;
   }
 }
+
+const askLeavesOnce = once("leaves", askLeaves);
 
 async function askDigest(replica) {
   try {
@@ -539,7 +590,12 @@ function notCompared(replica) {
 // Of those that are not in the picture: the head of the page is about all.
 async function refreshDigests() {
   const pair = chosenPair();
-  await Promise.all(replicas.filter((_, i) => !pair.includes(i)).map(askDigest));
+  await soon(replicas.filter((_, i) => !pair.includes(i)), hasDigest, once("digest", askDigest));
+}
+
+// Whether equal or not would be said of it already.
+function hasDigest(replica) {
+  return replica.digest !== undefined || !replica.status;
 }
 
 // Of the picture. A text that stays is not read aloud again.
@@ -558,25 +614,28 @@ async function refreshPicture() {
     clearPicture();
   }
   try {
-    const got = await Promise.all(pair.map((i) => askLeaves(replicas[i])));
+    const got = await Promise.all(pair.map((i) => askLeavesOnce(replicas[i])));
     if (picture.pair !== pair.join()) return;
-    [picture.left, picture.right] = got;
-    showAge(false);
-    drawLeaves();
+    picture.got = got;
+    picture.gotAt = performance.now();
   } catch (error) {
-    showAge(true);
+    picture.failed = true;
     const last = picture.left ? "; the picture is the last one before" : "";
     tell(`The leaves cannot be compared now: ${error.message}${last}`);
   }
 }
 
-function showAge(old) {
-  picture.old = old;
-  at("leaves").classList.toggle("old", old);
+function takePicture() {
+  if (!picture.got) return;
+  [picture.left, picture.right] = picture.got;
+  picture.got = null;
+  picture.failed = false;
 }
 
+const isOldPicture = () => performance.now() - picture.gotAt > OLD_LEAVES_MS;
+
 function clearPicture() {
-  picture.left = picture.right = null;
+  picture.left = picture.right = picture.got = null;
   at("leaves").getContext("2d").clearRect(0, 0, 256, 256);
 }
 
@@ -607,12 +666,14 @@ function drawLeaves() {
     image.data.set([rgb[0], rgb[1], rgb[2], 255], 4 * i);
   }
   context.putImageData(image, 0, 0);
-  if (picture.old) return;
+  at("leaves").classList.toggle("old", picture.failed || isOldPicture());
+  if (picture.failed) return;
   const pair = chosenPair().map((i) => replicas[i]);
   const names = list(pair.map(shown));
   if (!ofOneCluster(...pair)) return tell(`${names} are of different clusters: their leaves tell nothing of one another.`);
-  tell(differing === 0 ? `No leaf of ${names} differs.`
-                       : `${count(differing)} of ${count(LEAVES)} leaves of ${names} differ.`);
+  const when = isOldPicture() ? "Some seconds ago: " : "";
+  tell(when + (differing === 0 ? `No leaf of ${names} differs.`
+                               : `${count(differing)} of ${count(LEAVES)} leaves of ${names} differ.`));
 }
 
 // --- Traffic -----------------------------------------------------------------
@@ -669,6 +730,8 @@ async function refresh() {
   }
 }
 
+let reached = new Set();
+
 async function draw() {
   await refreshStatus(replicas[0]);
   const pages = replicas[0].status?.peer_pages ?? [];
@@ -677,18 +740,26 @@ async function draw() {
     const page = pages[number];
     replicas.push({ name: `page ${page}`, ...seen(page), page, base: `/peers/${number}` });
   }
-  await Promise.all(replicas.slice(1).map(replicas[0].status ? refreshStatus : notAsked));
+  const others = replicas.slice(1);
+  if (!replicas[0].status) others.forEach(notAsked);
+  else await soon(others, (replica) => replica.status !== undefined, askStatus);
   fill(at("left"), 0);
   fill(at("right"), 1);
   fill(at("traffic-of"), 0);
-  // Who is not reached is told before anybody waits for leaves.
-  if (replicas.every((r) => !r.status || r.digest !== undefined)) drawFigures();
-  await Promise.all([refreshPicture(), refreshDigests()]);
+  // Who is not reached any more is told before anybody waits for leaves; else cards
+  // are drawn with the head and the picture of their moment.
+  const lost = [...reached].some((replica) => !replica.status);
+  reached = new Set(replicas.filter((replica) => replica.status));
+  if (lost) drawFigures();
+  const pair = chosenPair().map((i) => replicas[i]).filter(Boolean);
+  await Promise.all([soon([pair], (both) => both.every(hasDigest), refreshPicture), refreshDigests()]);
   drawFigures();
   document.documentElement.dataset.refreshed = String(Date.now());
 }
 
 function drawFigures() {
+  takePicture();
+  drawLeaves();
   drawReplicas();
   drawVerdict();
   drawTraffic();
@@ -715,7 +786,7 @@ function shownAgain() {
 function choosePair(chosen, other) {
   const before = Number(picture.pair.split(",")[chosen === "left" ? 0 : 1]);
   if (at(chosen).selectedIndex === at(other).selectedIndex) at(other).selectedIndex = before;
-  refreshPicture();
+  refreshPicture().then(drawFigures);
 }
 at("left").addEventListener("change", () => choosePair("left", "right"));
 at("right").addEventListener("change", () => choosePair("right", "left"));

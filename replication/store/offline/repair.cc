@@ -245,7 +245,10 @@ Status Repairing::CheckPlace() const {
   }
   const Status lies = CheckLiesInNoDatabase(env_, copy_);
   if (!lies.ok()) return lies;
-  if (!env_->FileExists(copy_).IsNotFound()) {
+  // A link to what is not there is in the way of the last step, too.
+  std::error_code unknown;
+  if (!env_->FileExists(copy_).IsNotFound() ||
+      std::filesystem::is_symlink(copy_, unknown)) {
     return Status::InvalidArgument("rocksync: " + copy_ + " is there already",
                                    "name a directory that is not there");
   }

@@ -288,6 +288,11 @@ class DatabaseTest(unittest.TestCase):
             with self.open("b", create=False) as b:
                 self.assertEqual(dict(b), dict(a))
                 self.assertNotEqual(b.replica_id, a.replica_id)
+            # There the call cannot fail any more.
+            with self.assertRaises(ZeroDivisionError):
+                rocksync.clone(self.path("c"), progress=lambda stage, *_: stage != "proving" or 1 // 0, **given)
+            with self.open("c", create=False) as c:
+                self.assertEqual(dict(c), dict(a))
 
     def test_a_signal_ends_a_clone_of_a_silent_peer(self):
         for interrupt in signalled, lost_interrupt:
@@ -350,6 +355,14 @@ class DatabaseTest(unittest.TestCase):
                 rocksync.resync(self.path("b"), progress=lambda *_: 1 // 0, **given)
             with self.assertRaisesRegex(rocksync.Error, "create_if_missing"):
                 rocksync.resync(self.path("none"), **given)
+            # In most of them the call cannot fail any more.
+            for stage in ("carrying over", "opening", "proving"):
+                with self.open(stage) as other:
+                    other[b"of it"] = b"value"
+                with self.assertRaises(ZeroDivisionError, msg=stage):
+                    rocksync.resync(self.path(stage), progress=lambda at, *_: at != stage or 1 // 0, **given)
+                with self.open(stage, create=False) as other:
+                    self.assertEqual(other[b"of it"], b"value")
             result = rocksync.resync(self.path("b"), progress=lambda *told: stages.append(told), **given)
             self.assertEqual(result, rocksync.Resynced(carried_over=1, not_proven=None))
             self.assertIn("carrying over", [stage for stage, _, _ in stages])
@@ -459,6 +472,37 @@ for i in range(1000):
 """
         done = subprocess.run([sys.executable, "-c", program, self.path("")], capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        with self.open() as db:
+            self.assertEqual(len(db), 1000)
+
+    def test_signals_wait_while_the_end_of_a_program_closes(self):
+        program = """
+import atexit, signal, sys
+
+def alarm(number, frame):
+    raise TimeoutError
+
+def silence():
+    while True:
+        try:
+            return signal.setitimer(signal.ITIMER_REAL, 0)
+        except TimeoutError:
+            pass
+
+atexit.register(silence)  # the last one that runs
+import rocksync
+db = rocksync.open(sys.argv[1] + "a", cluster="test", secret=bytes([7] * 32))
+replicator = db.replicate(certificates=sys.argv[1] + "trial", listen="127.0.0.1:0")
+for i in range(1000):
+    db[b"%d" % i] = b"value"
+signal.signal(signal.SIGALRM, alarm)
+atexit.register(signal.setitimer, signal.ITIMER_REAL, float(sys.argv[2]))  # the first one
+"""
+        ended = [subprocess.run([sys.executable, "-c", program, self.path(""), str(ms / 1000)], capture_output=True, text=True,
+                                timeout=60) for ms in (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 12)]
+        self.assertEqual([done.returncode for done in ended if done.returncode < 0], [])
+        # Handled once all was closed.
+        self.assertIn("TimeoutError", ended[0].stderr)
         with self.open() as db:
             self.assertEqual(len(db), 1000)
 

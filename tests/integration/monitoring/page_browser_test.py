@@ -64,6 +64,7 @@ return worst;
 # does not see them.
 DRAWN = """
 const [given, selectors] = arguments;
+given.forEach((r) => { if ("ago" in r) r.comparedAt = performance.now() - r.ago; });
 const kept = replicas.splice(0, replicas.length, ...given);
 try {
   drawReplicas();
@@ -200,15 +201,18 @@ class BrowserTest(unittest.TestCase):
         self.assertNotIn("already", others)
 
     def test_a_replica_of_another_cluster_is_told_as_one_and_never_compared(self):
-        given = [replica_of(1, "a", [peer_of(3, last_proven_equal_ms=0, last_error="another cluster: ...")], digest=1),
+        given = [replica_of(1, "a", [peer_of(3, last_proven_equal_ms=0), peer_of(2)], digest=1),
                  replica_of(2, "b", digest=1), replica_of(3, "c", digest=2)]
         for replica, cluster in zip(given, ("store", "store", "other")):
             replica["status"]["stats"]["cluster"] = cluster
+        verdict, = self.shown(given, "#verdict")
+        self.assertEqual(verdict, "Both replicas of cluster store are fine, and no leaf differs; c: of another cluster")
+        given[0]["status"]["stats"]["peers"][0]["last_error"] = "another cluster: ..."
         verdict, card, other = self.shown(given, "#verdict", ".card", ".card:last-child")
         self.assertEqual(verdict, "c: of another cluster; sessions of a with it fail")
         self.assertRegex(card, r"0{15}1 of cluster store\s")
         self.assertRegex(card, r"of another cluster: c\s")
-        self.assertNotIn("equal", card)
+        self.assertNotIn("equal to c", card)
         self.assertRegex(other, r"0{15}3 of cluster other\s")
         # Who is there now may be somebody else than was met there before.
         card = self.card(peer_of(9, last_proven_equal_ms=0, last_error="it is a copy"))
@@ -224,7 +228,7 @@ class BrowserTest(unittest.TestCase):
         self.addCleanup(other.close)
         self.browser.go(f"http://{other.replicas[0].page}/")
         self.browser.wait_for_text("#leaves-text", "other and one are of different clusters: their leaves tell nothing")
-        self.browser.wait_for_text("#verdict", "^one: of another cluster$")
+        self.browser.wait_for_text("#verdict", "^other is fine; one: of another cluster$")
         self.browser.wait_for_text("#replicas", "of cluster other")
         self.browser.go("about:blank")
         self.browser.messages()
@@ -253,6 +257,14 @@ class BrowserTest(unittest.TestCase):
         many = [replica_of(i, f"n{i}", digest=None) for i in range(1, 9)]
         self.assertEqual(self.shown(many, "#verdict")[0], "n1, n2, n3, n4, n5 and 3 more: their leaves cannot be compared")
 
+    def test_a_replica_that_is_no_member_is_told_as_one(self):
+        lacks = (f"Operation aborted: replica {3:016x} is not in the member list of epoch 2, which replica {1:016x} has; "
+                 "if it is new, add it by a newer list")
+        given = [replica_of(1, "a", [peer_of(2), peer_of(3, last_error=lacks)]),
+                 replica_of(2, "b", [peer_of(1), peer_of(3, last_error=lacks)]),
+                 replica_of(3, "c", [peer_of(1, last_error=lacks), peer_of(2, last_error=lacks)])]
+        self.assertEqual(self.shown(given, "#verdict")[0], "c: not in the member list; sessions of a and b with it fail")
+
     def test_a_stream_tells_what_is_in_flight_and_nothing_of_a_peer_that_is_away(self):
         self.assertRegex(self.card(peer_of(3)), r"stream to c\s+nothing in flight")
         behind = {"open": 1, "lag_pairs": 500, "lag_ms": 28_013}
@@ -267,7 +279,7 @@ class BrowserTest(unittest.TestCase):
         self.assertRegex(card, r"equal to c\s+12 s ago")
         self.assertRegex(card, r"in session with c\s+nothing found yet, 70 B, silent for 9 s")
         card = self.card(peer_of(3, in_session=True), pairs_to_send=5, bytes_total=70)
-        self.assertRegex(card, r"in session with c\s+0 of 5 sent, 0 of 0 received, of those found so far, 70 B\s")
+        self.assertRegex(card, r"in session with c\s+0 of at most 5 sent, 0 received, of those found so far, 70 B\s")
 
     def test_a_peer_that_freezes_is_silent_and_its_last_proof_stays(self):
         cluster = Cluster(STORE, 2, page=True, interval_ms=300)
@@ -283,6 +295,41 @@ class BrowserTest(unittest.TestCase):
         self.browser.wait_for_text("#verdict", "Both replicas are fine")
         self.browser.go("about:blank")
         self.browser.messages()
+
+    def test_a_replica_that_does_not_answer_holds_up_nothing_that_is_told_of_others(self):
+        self.browser.go(f"http://{self.cluster.replicas[0].page}/")
+        refreshed = "return document.documentElement.dataset.refreshed"
+        wait_for("a first round", lambda: self.browser.run(refreshed))
+        self.browser.run("const before = ask;"
+                         "window.ask = (url) => url.startsWith('/peers/1/') ? new Promise(() => {}) : before(url);")
+        told = set()
+        wait_for("five rounds", lambda: told.add(self.browser.run(refreshed)) or len(told - {None}) > 5)
+        self.browser.go("about:blank")
+        self.browser.messages()
+
+    def test_the_picture_changes_with_the_head(self):
+        given = [replica_of(1, "a", digest=1), replica_of(2, "b", digest=1)]
+        for replica in given:
+            replica["status"]["traffic"] = []
+        self.browser.go(f"http://{self.cluster.replicas[0].page}/")
+        drawn = self.browser.run("""
+            replicas.splice(0, replicas.length, ...arguments[0]);
+            fill(at("left"), 0);
+            fill(at("right"), 1);
+            fill(at("traffic-of"), 0);
+            picture.left = new Uint32Array(LEAVES);
+            picture.right = new Uint32Array(LEAVES);
+            const told = () => ["#verdict", "#leaves-text"].map((at) => document.querySelector(at).textContent);
+            drawFigures();
+            picture.got = [new Uint32Array(LEAVES), new Uint32Array(LEAVES).fill(1, 0, 5)];
+            replicas[1].digest = 2;
+            drawLeaves();
+            const before = told();
+            drawFigures();
+            return [before, told()];""", given)
+        self.assertEqual(drawn, [
+            ["Both replicas are fine, and no leaf differs", "No leaf of a and b differs."],
+            ["a and b differ; their sessions heal it", "5 of 65\u202f536 leaves of a and b differ."]])
 
     def test_nobody_is_told_that_there_is_nothing_to_compare_before_the_peers_were_asked(self):
         with HostilePage() as page:
@@ -305,12 +352,14 @@ class BrowserTest(unittest.TestCase):
                               "#verdict")[0]
 
         heals = "; their sessions heal it"
-        self.assertEqual(head(a=1, b=1, c=1), "All 3 replicas are fine")
+        self.assertEqual(head(a=1, b=1, c=1), "All 3 replicas are fine, and no leaf differs")
         self.assertEqual(head(a=1, b=1, c=2), "c differs from a and b" + heals)
         self.assertEqual(head(a=1, b=2), "a and b differ" + heals)
         self.assertEqual(head(a=1, b=2, c=1, d=2), "a and c differ from b and d" + heals)
         self.assertEqual(head(a=1, b=2, c=3, d=3), "a, b and c = d differ" + heals)
         self.assertEqual(head(a=1, b=1, c=None), "c: its leaves cannot be compared")
+        old = [replica_of(1, "a", ago=7000), replica_of(2, "b", ago=0)]
+        self.assertEqual(self.shown(old, "#verdict")[0], "Both replicas are fine, and no leaf differed 7 s ago")
         missed = [replica_of(1, "a"), replica_of(2, "b", digest=2, uncompared=True)]
         self.assertEqual(self.shown(missed, "#verdict")[0], "a and b differ; b: its leaves cannot be compared")
 
@@ -342,7 +391,7 @@ class BrowserTest(unittest.TestCase):
             self.browser.wait_for_text("#verdict", "No answer of this page's store for 10")
             self.keep("status-page-own-silent.png")
             text = self.browser.text("body")
-        fine = "Both replicas are fine"
+        fine = "Both replicas are fine, and no leaf differs"
         wait_for("a head that is fine again, and recorded", lambda: self.browser.run("return heads.at(-1)[0]") == fine)
         heads = [head for head, _ in self.browser.run("return heads")]
         self.assertEqual(heads[0], fine)
@@ -403,7 +452,7 @@ class BrowserTest(unittest.TestCase):
         self.browser.go("about:blank")
         self.browser.messages()
         apart = max(i for i, (head, _) in enumerate(heads) if "differ" in head)
-        self.assertEqual([level for head, level in heads[apart:] if "All 3 replicas are fine" == head], ["good"], heads)
+        self.assertEqual([level for head, level in heads[apart:] if head.startswith("All 3 replicas are fine")], ["good"], heads)
         self.assertEqual([head for head, level in heads[apart:] if level == "bad" or "compared" in head], [], heads)
 
     def test_replicas_of_one_name_are_told_apart(self):
@@ -446,7 +495,7 @@ class BrowserTest(unittest.TestCase):
         session = {"pairs_sent": 0, "pairs_to_send": 0, "pairs_received": 0, "pairs_to_receive": 0, "bytes_total": 0}
         given[0]["status"]["stats"]["peers"][0].update(in_session=True, last_session=session)
         card, verdict = self.shown(given, ".card", "#verdict")
-        self.assertEqual(verdict, "Both replicas are fine")
+        self.assertEqual(verdict, "Both replicas are fine, and no leaf differs")
         self.assertNotIn("adopting", card)
 
     def test_a_peer_fails_where_its_metric_says_so(self):
@@ -457,9 +506,10 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(verdict(peer_of(3, **failing)), "sessions of a with c fail")
         # A connection that ended, of one that dials this replica and came again.
         self.assertEqual(verdict(peer_of(3, configured=False, **failing), peer_of(3, configured=False)),
-                         "Both replicas are fine")
+                         "Both replicas are fine, and no leaf differs")
         # An address that a SYNC was given by mistake.
-        self.assertEqual(verdict(peer_of(3), peer_of(0, configured=False, **failing)), "Both replicas are fine")
+        self.assertEqual(verdict(peer_of(3), peer_of(0, configured=False, **failing)),
+                         "Both replicas are fine, and no leaf differs")
 
     def test_a_member_is_named_only_once_it_stays(self):
         def why(held_up_s=59, interval_ms=1000, epoch=1, tombstones=500):

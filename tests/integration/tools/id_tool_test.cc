@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -68,6 +69,19 @@ TEST_F(IdToolTest, NoneIsMadeWithinAnotherDatabase) {
   EXPECT_THAT(err_.str(),
               HasSubstr(within + " lies in the directory of another database"));
   EXPECT_FALSE(fs::exists(within));
+}
+
+TEST_F(IdToolTest, ADirectoryThatMayNotBeWrittenInIsNamed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+  fs::permissions(root_.path(), fs::perms::group_exec, fs::perm_options::add);
+  ASSERT_EQ(chown(Path().c_str(), 65534, 65534), 0);
+  fs::permissions(Path(), fs::perms::owner_read | fs::perms::owner_exec);
+  ASSERT_EQ(seteuid(65534), 0);
+  const int made = MakeId();
+  ASSERT_EQ(seteuid(0), 0);
+  EXPECT_EQ(made, 2);
+  EXPECT_THAT(err_.str(), HasSubstr("cannot write in " + Path() +
+                                    ", permission denied: run as the user"));
 }
 
 TEST_F(IdToolTest, WithoutADatabaseTheErrorNamesBothRemedies) {

@@ -526,6 +526,7 @@ TEST_F(OfflineCommandsTest, WhatMayNotBeReadIsNamed) {
   for (const auto& [path, mode, named] :
        std::vector<std::tuple<std::string, fs::perms, std::string>>{
            {log, fs::perms::none, log},
+           {"db/ROCKSYNC", fs::perms::none, "db/ROCKSYNC"},
            {"db", fs::perms::owner_exec | fs::perms::owner_write, "db/"},
            {"db", fs::perms::none, "db"}}) {
     const fs::perms usual = fs::status(path).permissions();

@@ -608,6 +608,10 @@ TEST_F(RepairTest, BadInput) {
   EXPECT_THAT(err_.str(), HasSubstr("is there already"));
   EXPECT_TRUE(fs::exists(Dir("copy"))) << "it is not ours";
   fs::remove(Dir("copy"));
+  fs::create_symlink(Dir("nothing"), Dir("copy"));
+  EXPECT_EQ(Repair(), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("is there already"));
+  fs::remove(Dir("copy"));
   fs::create_directory(Dir("copy.unfinished"));
   EXPECT_EQ(Repair(), 2);
   EXPECT_THAT(err_.str(), HasSubstr("an earlier repair was interrupted"));
