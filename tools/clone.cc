@@ -147,10 +147,11 @@ int RunClone(const CloneToolOptions& options, std::ostream& out,
   }
   if (status.ok()) status = MakeCloneTransport(options, &clone.transport);
   CloneResult result;
+  bool told = false;
   if (status.ok()) {
     // The first report comes when DIR is known to be a clone's, and nothing was
     // copied yet.
-    clone.progress = [&, told = false](const CloneProgress& progress) mutable {
+    clone.progress = [&](const CloneProgress& progress) {
       if (!told) TellWhoseIdItGets(options, *clone.transport, err);
       told = true;
       if (watched) ShowProgress(progress);
@@ -166,7 +167,7 @@ int RunClone(const CloneToolOptions& options, std::ostream& out,
     if (watched) ClearProgress();
     err << "rocksync clone: " << status.ToString();
     // Of what came, nothing comes again.
-    if (status.IsIOError() || status.IsTimedOut()) {
+    if (told && (status.IsIOError() || status.IsTimedOut())) {
       err << "; the same command goes on where this one ended";
     }
     err << "\n";

@@ -118,9 +118,15 @@ class AnswerLog {
   }
 
  private:
-  // How long was waited, and for what at the end, is no other reason.
+  // How long was waited, and for what at the end, is no other reason, nor how a
+  // connection ended.
   static std::string Reason(const Status& status) {
-    return status.IsTimedOut() ? "silence" : status.ToString();
+    if (status.IsTimedOut()) return "silence";
+    const std::string text = status.ToString();
+    for (const char* end : {"closed the connection", "Connection reset"}) {
+      if (text.find(end) != std::string::npos) return "connection lost";
+    }
+    return text;
   }
 
   // `why`, and `reason`, by which it is told from another one: empty if all is

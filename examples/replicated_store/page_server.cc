@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <chrono>
+#include <random>
 #include <string_view>
 #include <utility>
 
@@ -177,8 +178,8 @@ class HttpPageServer : public PageServer {
   }
 
   std::string StatusText() const {
-    return "{\"name\":" + Quoted(source_.name) +
-           ",\"wall_clock_ms\":" + std::to_string(NowMs()) +
+    return "{\"name\":" + Quoted(source_.name) + ",\"page_id\":\"" + page_id_ +
+           "\"" + ",\"wall_clock_ms\":" + std::to_string(NowMs()) +
            ",\"session_interval_ms\":" +
            std::to_string(source_.session_interval_ms) +
            ",\"tombstones_held_up_since_ms\":" +
@@ -218,6 +219,9 @@ class HttpPageServer : public PageServer {
 
   const PageOptions options_;
   const PageSource source_;
+  // Of this process: by it the page finds that two addresses are one store's.
+  const std::string page_id_ = std::to_string(std::random_device{}()) +
+                               std::to_string(std::random_device{}());
   uint16_t port_ = 0;
   HttpServer server_;  // last: its threads use the rest
 };

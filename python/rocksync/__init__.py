@@ -25,7 +25,7 @@ import threading
 import time
 import weakref
 
-from ._calls import Calls, Token, Tokens, interrupts, signals_later
+from ._calls import Beginnings, Calls, Token, Tokens, interrupts, signals_later
 from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
                        take_text)
 
@@ -37,6 +37,7 @@ version = library.rocksync_version().decode()
 # Not closed yet; kept, as threads of the library may call what they hold. And
 # none may call into an interpreter that is ending.
 _open_replicators, _open_databases = set(), set()
+_beginning = Beginnings()  # calls that open or copy a database
 
 
 def _close_all():
@@ -51,6 +52,7 @@ atexit.register(_close_all)
 
 
 def _close_each():
+    _beginning.end()
     first = None
     for each in [*_open_replicators, *_open_databases]:
         try:
@@ -73,14 +75,16 @@ def open(path, *, cluster, secret, create=True, open_copy_as_new_replica=False, 
     before it is applied, on a thread of the library's. It must be quick; what
     it tries to write to the database is refused. An exception of it is printed,
     and changes nothing."""
-    return Database(path, cluster, secret, create, open_copy_as_new_replica, apply_hook)
+    with _beginning.enter():
+        return Database(path, cluster, secret, create, open_copy_as_new_replica, apply_hook)
 
 
 def detach(path):
     """Takes the index out of a database that is not open: a plain one is left."""
     options = library.rocksdb_options_create()
     try:
-        call("rocksync_detach", options, _path(path), 0, None, None)
+        with _beginning.enter():
+            call("rocksync_detach", options, _path(path), 0, None, None)
     finally:
         library.rocksdb_options_destroy(options)
 
@@ -96,7 +100,8 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
     are there and that there will be, about ten times a second; it ends the
     clone if it returns False. What it raises ends it too, and is raised here,
     even where the copy had become a replica already ("proving"): then `path` is
-    one, and is to be opened.
+    one, and is to be opened. A call that is ended by False in that stage returns why the
+    proof is missing.
 
     Returns None if the two were proven equal, else why they are not yet: the
     first session with a peer goes on. If the source has a member list, sessions
@@ -104,11 +109,13 @@ def clone(path, *, source, cluster, secret, certificates=None, ca=None, certific
     # For which an earlier call copied; only that one resumes.
     id = call("rocksync_clone_replica_id", _path(path)) or secrets.randbits(64) or 1
     because = ctypes.c_void_p()
-    with _options(cluster, secret) as (options, replication), \
-            _copying(source, _transport(id, certificates, ca, certificate, private_key), progress) as given:
+
+    def copy(options, replication, given):
         call("rocksync_clone", options, replication, _path(path), 0, None, None, given, ctypes.byref(because))
-        not_proven = take_text(because.value) if because.value else None
-    return not_proven
+        return take_text(because.value) if because.value else None
+
+    transport = _transport(id, certificates, ca, certificate, private_key)
+    return _copy(copy, _options(cluster, secret), source, transport, progress)
 
 
 # What a resync did: `carried_over`, so many pairs and tombstones that the replica
@@ -132,12 +139,14 @@ def resync(path, *, source, cluster, secret, certificates=None, ca=None, certifi
         raise TypeError(f"copy_from_share is a number from 0 to 1, not {copy_from_share!r}")
     id = _stored_replica_id(path, cluster, secret)
     carried_over, because = ctypes.c_uint64(), ctypes.c_void_p()
-    with _options(cluster, secret) as (options, replication), \
-            _copying(source, _transport(id, certificates, ca, certificate, private_key), progress) as given:
+
+    def copy(options, replication, given):
         call("rocksync_resync", options, replication, _path(path), 0, None, None, given, copy_from_share,
              ctypes.byref(carried_over), ctypes.byref(because))
-        resynced = Resynced(carried_over.value, take_text(because.value) if because.value else None)
-    return resynced
+        return Resynced(carried_over.value, take_text(because.value) if because.value else None)
+
+    transport = _transport(id, certificates, ca, certificate, private_key)
+    return _copy(copy, _options(cluster, secret), source, transport, progress)
 
 
 def _stored_replica_id(path, cluster, secret):
@@ -146,7 +155,7 @@ def _stored_replica_id(path, cluster, secret):
     undo.free(library.rocksync_close, opened, None)
     undo_all = undo.steps()
     try:
-        with _options(cluster, secret) as (options, replication):
+        with _beginning.enter(), _options(cluster, secret) as (options, replication):
             library.rocksdb_options_set_create_if_missing(options, False)
             opened.take_from("rocksync_open", options, replication, _path(path))
         return library.rocksync_replica_id(opened[0])
@@ -171,36 +180,42 @@ def _callable(name, given):
 _STAGES = ("asking", "copying", "opening", "proving", "carrying over")
 
 
-@contextlib.contextmanager
-def _copying(source, transport, progress):
-    """The options of a clone or resync. What `progress` raises is raised in the
-    end, since it cannot pass through C."""
+def _copy(copy, options, source, transport, progress):
+    """Calls `copy`, a clone or resync, with the options for it. What `progress`
+    raises is raised in the end, since it cannot pass through C, and in the last
+    stages nothing else may fail."""
     failed = []
     _callable("progress", progress)
 
     def tell(_, stage, done, size):
         try:
-            return progress is None or progress(_STAGES[stage], done, size) is not False
+            return not _beginning.is_over and (progress is None or progress(_STAGES[stage], done, size) is not False)
         except BaseException as error:
             failed.append(error)
             return False
 
-    callback = CLONE(tell)
+    try:
+        with _beginning.enter(), options as (of_database, replication), _clone_options(source, transport, CLONE(tell)) as given:
+            copied = copy(of_database, replication, given)
+    except Error:
+        if failed:
+            raise failed[0]
+        raise
+    if failed:
+        raise failed[0]
+    return copied
+
+
+@contextlib.contextmanager
+def _clone_options(source, transport, tell):
     with transport as opened:
         given = _Held()  # which holds the transport
         destroy = given.freeing(library.rocksync_clone_options_destroy)
         try:
             given.take(library.rocksync_clone_options_create, opened, _text(source, "source"))
-            library.rocksync_clone_options_set_progress(given[0], None, callback)
+            library.rocksync_clone_options_set_progress(given[0], None, tell)
             with interrupts(lambda: library.rocksync_clone_options_cancel(given[0])):
                 yield given[0]
-            # In its last stages the call succeeds although it is to end.
-            if failed:
-                raise failed[0]
-        except Error:
-            if failed:
-                raise failed[0]
-            raise
         finally:
             destroy()
 
@@ -841,7 +856,9 @@ class Replicator(_Closable):
             call("rocksync_replicator_sync", self._replicator, _text(peer, "peer"))
 
     def verify(self, peer, *, max_keys=1000, wait=15.0):
-        """Compares with `peer` and ships nothing: a Verification."""
+        """Compares with `peer` and ships nothing: a Verification. Waits up to
+        `wait` seconds for writes under way to arrive; a peer that is paused makes
+        it wait for 30 s before "Resource busy"."""
         differences = []
 
         def differs(_, kind, family, family_size, key, key_size):

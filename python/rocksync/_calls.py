@@ -77,6 +77,29 @@ def _noted(note):
     return token
 
 
+class Beginnings:
+    """`with beginnings.enter():` around each call that opens something, in
+    threads that the end of the program does not wait for by itself."""
+
+    def __init__(self):
+        self._under_way = Tokens()
+        self.is_over = False
+
+    def enter(self):
+        return _noted(self._admit)
+
+    def _admit(self, token):
+        self._under_way.note(token)
+        if self.is_over:
+            raise Error("the program ends")
+
+    def end(self):
+        """Lets no more calls in, and waits for those under way."""
+        self.is_over = True
+        while self._under_way:
+            time.sleep(_SLICE)
+
+
 class Calls:
     """`with calls.enter():` around each use of the object. Any thread may close
     it: `close` waits for the calls that are under way."""
@@ -255,21 +278,30 @@ def interrupts(end=lambda: None):
 
 
 _handlers = {}  # those that wait for signals_later to end
+_ENDING = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")}
 
 
 @contextlib.contextmanager
 def signals_later():
     """In the main thread: signals that Python handles are handled at the end of
-    this, once each."""
+    this, once each; but the second one that is to end the process does so at
+    once, since what is waited for may never end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     noted = []
+
+    def note(number, _):
+        if number in _ENDING and not _ENDING.isdisjoint(noted):
+            os.write(2, b"rocksync: a second signal ends the process, before all databases are closed\n")
+            os._exit(128 + number)
+        noted.append(number)
+
     for number in signal.valid_signals():
         handler = signal.getsignal(number)
         if callable(handler):
             _handlers.setdefault(number, handler)
-            signal.signal(number, lambda number, _: noted.append(number))
+            signal.signal(number, note)
     try:
         yield
     finally:

@@ -98,7 +98,8 @@ struct Member {
 
 const Row<ReplicationStats> kOfReplica[] = {
     {"rocksync_elements", kGauge,
-     "Pairs and tombstones, as of the beginning of the latest session.",
+     "Pairs and tombstones, as of the beginning of the latest session; 0 "
+     "before the first.",
      [](const ReplicationStats& s) { return std::to_string(s.elements); }},
     {"rocksync_paused", kGauge, "1 while no session begins here.",
      [](const ReplicationStats& s) { return std::to_string(s.paused); }},
@@ -121,7 +122,8 @@ const Row<ReplicationStats> kOfReplica[] = {
      }},
     {"rocksync_connections_refused_total", kCounter,
      "How often a dialer with a certificate of the CA was refused: another "
-     "cluster's, not a member, or no clone is allowed.",
+     "cluster's, not a member, a copy, this replica itself, or another reason, "
+     "which the statistics' last_refusal tells.",
      [](const ReplicationStats& s) {
        return std::to_string(s.connections_refused);
      }},
@@ -136,24 +138,26 @@ const Row<ReplicationStats> kOfReplica[] = {
     {"rocksync_exchanges_total", kCounter,
      "Exchanges of sessions, each of which finds differing elements.",
      [](const ReplicationStats& s) { return std::to_string(s.exchanges); }},
-    {"rocksync_pairs_sent_total", kCounter, "Pairs and tombstones sent.",
+    {"rocksync_pairs_sent_total", kCounter,
+     "Pairs and tombstones that sessions sent.",
      [](const ReplicationStats& s) { return std::to_string(s.pairs_sent); }},
     {"rocksync_pairs_received_total", kCounter,
-     "Pairs and tombstones received.",
+     "Pairs and tombstones that sessions received.",
      [](const ReplicationStats& s) {
        return std::to_string(s.pairs_received);
      }},
     {"rocksync_pairs_applied_total", kCounter,
-     "Pairs and tombstones received and written.",
+     "Pairs and tombstones that sessions received and that were written.",
      [](const ReplicationStats& s) { return std::to_string(s.pairs_applied); }},
     {"rocksync_pairs_superseded_total", kCounter,
-     "Pairs and tombstones received though they, or later ones, were here.",
+     "Pairs and tombstones that sessions received though they, or later ones, "
+     "were here.",
      [](const ReplicationStats& s) {
        return std::to_string(s.pairs_superseded);
      }},
     {"rocksync_pairs_held_back_total", kCounter,
-     "How often a pair or tombstone was received that is too far in the "
-     "future.",
+     "How often a session or stream received a pair or tombstone that is too "
+     "far in the future.",
      [](const ReplicationStats& s) {
        return std::to_string(s.pairs_held_back);
      }},
@@ -282,7 +286,7 @@ const Row<ReplicationStats> kOfReplica[] = {
      "Epoch of the member list; 0: none, and tombstones are kept permanently.",
      [](const ReplicationStats& s) { return std::to_string(s.gc.epoch); }},
     {"rocksync_tombstones", kGauge,
-     "Tombstones held, as of the latest session.",
+     "Tombstones held, as of the latest session; 0 before the first.",
      [](const ReplicationStats& s) { return std::to_string(s.gc.tombstones); }},
     {"rocksync_tombstones_removed_total", kCounter,
      "Tombstones that were collected.",
@@ -408,7 +412,8 @@ void AddBuilds(const std::vector<const ReplicationStats*>& replicas,
 void AddBytes(const std::vector<const ReplicationStats*>& replicas,
               std::string* page) {
   Metric metric("rocksync_message_bytes_total", kCounter,
-                "Bytes of messages, both directions, without the transport's.",
+                "Bytes of messages of sessions, both directions, without the "
+                "transport's.",
                 page);
   for (const ReplicationStats* stats : replicas) {
     const uint64_t named = stats->bytes_filters + stats->bytes_offers +

@@ -23,6 +23,10 @@ struct PeerEntry {
   uint64_t used = 0;     // the later, the larger
   std::vector<std::weak_ptr<const void>> connections;
   std::chrono::steady_clock::time_point behind_since{};
+  // Of the sessions that ended well, when the last one began. The error of one
+  // that began before says nothing of the peer any more: it ends late, of a
+  // process that was frozen, say.
+  std::chrono::steady_clock::time_point good_began{};
   // last_error is of an attempt to reach the peer. One of a session stays
   // until the next session has ended well; this one is refuted by any that
   // begins.

@@ -1,5 +1,6 @@
 #include "replication/statistics/stats_lines.h"
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -117,9 +118,12 @@ void SessionLine::Finish(const SessionReport& last,
     NoteAnswered();
     PeerEntry* const entry = board_->table_.FindForLine(peer_, replica_id_);
     PeerStats* const peer = &entry->stats;
-    entry->not_reached = false;
-    peer->last = progress;
-    peer->last_error = progress.error;
+    if (status.ok()) entry->good_began = std::max(entry->good_began, began_);
+    if (began_ >= entry->good_began) {
+      entry->not_reached = false;
+      peer->last = progress;
+      peer->last_error = progress.error;
+    }
     ++peer->sessions;
     ++board_->totals_.sessions;
     if (report.digests_equal) peer->digests_equal_as_of_ms = began_ms_;

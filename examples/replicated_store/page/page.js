@@ -93,8 +93,11 @@ function ownStory() {
 function noAnswer(error, asked) {
   if (asked < own.answeredAt) return new Error(`no answer within ${duration(ASK_MS)}`);
   own.stopped = error.name !== "TimeoutError";
-  const why = own.stopped ? "this page's store has stopped, or cannot be reached" : "this page's store does not answer";
-  return Object.assign(new Error(why), { own: true });
+  return Object.assign(new Error(ownFault()), { own: true });
+}
+
+function ownFault() {
+  return own.stopped ? "this page's store has stopped, or cannot be reached" : "this page's store does not answer";
 }
 
 // The bytes of an answer.
@@ -160,19 +163,12 @@ async function refreshStatus(replica) {
   }
 }
 
-// Of each kind one question to a replica at a time: a second waits for the first's
-// answer.
-function once(kind, question) {
-  return (replica) => {
-    replica.asking ??= {};
-    return replica.asking[kind] ??= question(replica).finally(() => delete replica.asking[kind]);
-  };
-}
+// One question to a replica at a time: a second waits for the first's answer.
+const askStatus = (replica) => replica.asking ??= refreshStatus(replica).finally(() => delete replica.asking);
 
-const askStatus = once("status", refreshStatus);
-
-// Waits for the answers of the replicas, but of those of which something `isKnown`
-// only for a moment: one that is frozen does not hold up what is told of the others.
+// Waits for the answers of those that are asked, but of those of which something
+// `isKnown` only for a moment: one that is frozen does not hold up what is told of
+// the others.
 async function soon(asked, isKnown, question) {
   const answers = asked.map((replica) => [isKnown(replica), question(replica)]);
   const moment = new Promise((over) => setTimeout(over, WAIT_MS));
@@ -186,20 +182,23 @@ function notAsked(replica) {
   replica.unasked = true;
 }
 
+// Whether what is shown of it is of now.
+const isCurrent = (replica) => Boolean(replica.status) && !isSilent();
+
 // How long ago a replica that does not answer now told what is shown of it.
-const age = (replica) => replica.status || !replica.last ? 0 : performance.now() - replica.last.at;
+const age = (replica) => isCurrent(replica) || !replica.last ? 0 : performance.now() - replica.last.at;
 
 // What a replica told last, by its clock as it is now. Null: nothing yet.
 function told(replica) {
-  if (replica.status || !replica.last) return replica.status;
+  if (isCurrent(replica) || !replica.last) return replica.status;
   return { ...replica.last.status, wall_clock_ms: replica.last.status.wall_clock_ms + age(replica) };
 }
 
 // The name of a replica whose page answered once; before, what a status that names
 // it knows: its id, and its address if it is a peer there.
 function nameOf(id, stats) {
-  const known = replicas.find((r) => r.id === id);
-  if (known) return shown(known);
+  const known = replicas.filter((r) => r.id === id);  // several, if one is a copy
+  if (known.length) return known.map(shown).join(" or ");
   const peer = stats.peers.find((p) => p.replica_id === id && p.configured);
   return peer ? `${id} at ${peer.address}` : id;
 }
@@ -267,11 +266,19 @@ function ofOneCluster(one, other) {
 }
 
 const OF_ANOTHER = "of another cluster";
+const NOT_REACHED = "not reached";
 
-// "good", "warn", "bad" or "unknown", a word for it, and which peers it is about.
+// Of an error its first clause, without the kind of status before it.
+function reasonOf(error) {
+  const text = error.replace(/^[A-Z][A-Za-z ]*[.:] (rocksync: )?/, "").replace(/[;(].*$/s, "").trim();
+  return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
+}
+
+// "good", "warn", "bad" or "unknown", a word for it, and which peers it is about;
+// and why.
 function health(replica) {
   if (isSilent() || replica.unasked) return replica === replicas[0] ? ["warn", "does not answer"] : ["unknown", "not known now"];
-  if (!replica.status) return ["bad", "not reached"];
+  if (!replica.status) return ["bad", NOT_REACHED];
   const stats = replica.status.stats;
   if (stats.tombstone_gc.identity_conflict) return ["bad", `two copies of ${nameOf(stats.tombstone_gc.identity_conflict, stats)} were seen`];
   if (stats.disk?.writes_refused) return ["bad", "disk full, writes refused"];
@@ -290,7 +297,7 @@ function health(replica) {
   const names = (peers) => peers.map((peer) => peerName(peer, stats));
   if (stats.peers.some((peer) => whoIsNoMember(peer) === stats.replica_id)) return ["warn", "not in the member list"];
   const failing = failingPeers(stats);
-  if (failing.length) return ["warn", "a peer fails", names(failing)];
+  if (failing.length) return ["warn", "a peer fails", names(failing), reasonOf(failing[0].last_error)];
   if (stats.peers.some(waitsForIndexBuild)) return ["warn", "waits for an index build"];
   const silent = stats.peers.filter((p) => p.silent_ms);
   if (silent.length) return ["warn", "a peer is silent", names(silent)];
@@ -329,7 +336,7 @@ function peerLines(peer, { stats, wall_clock_ms: now }, current) {
   const lines = [];
   const line = (...content) => lines.push(element("li", "", ...content));
   const figure = (text, value) => line(element("span", "", text), element("span", "number", value));
-  const unnamed = peer.configured ? "" : " (not configured)";
+  const unnamed = peer.configured ? "" : " (at no configured address)";
   if (wasMet(peer) && peer.last_proven_equal_ms) figure(`equal to ${name}${unnamed}`, ago(peer.last_proven_equal_ms, now));
   else figure(`${neverEqual(peer, stats)}: ${name}${unnamed}`, "");
   if (current && peer.in_session) figure(`in session with ${name}`, progress(peer.last_session, peer.silent_ms));
@@ -345,7 +352,7 @@ function card(replica) {
   if (!replica.status && replica.error) made.append(element("p", `error ${level}`, replica.error));
   const status = told(replica);
   if (!status) return made;
-  if (!replica.status) {
+  if (!isCurrent(replica)) {
     made.classList.add("old");
     made.append(element("p", "hint", `As of ${duration(age(replica))} ago:`));
   }
@@ -354,7 +361,7 @@ function card(replica) {
   const list = element("dl", "");
   const row = (name, value) => list.append(element("dt", "", name), element("dd", "", value));
   const stream = stats.stream;
-  row("Elements at the last session", count(stats.elements));
+  row("Elements at the last session", stats.sessions || stats.elements ? count(stats.elements) : "no session yet");
   row("Sessions that ended", count(stats.sessions));
   row("Failed sessions and attempts", count(stats.sessions_failed));
   row("By sessions: sent, applied", `${count(stats.pairs_sent)}, ${count(stats.pairs_applied)}`);
@@ -373,7 +380,7 @@ function card(replica) {
   if (stats.disk?.write_error) made.append(element("p", "error bad", stats.disk.write_error));
   if (stats.certificate_error) made.append(element("p", "error warn", stats.certificate_error));
   const peers = element("ul", "peers");
-  for (const peer of stats.peers) peers.append(...peerLines(peer, status, Boolean(replica.status)));
+  for (const peer of stats.peers) peers.append(...peerLines(peer, status, isCurrent(replica)));
   if (peers.childElementCount) made.append(peers);
   return made;
 }
@@ -384,7 +391,7 @@ function drawAlone(replica) {
   try {
     card(replica);
     whyKept(replica.status);
-    replica.status.traffic.slice(0);
+    if (!Array.isArray(replica.status.traffic)) throw new Error("its traffic is no list");
   } catch (error) {
     throw new Error(`the page there is of another version: ${error.message}`);
   }
@@ -395,7 +402,7 @@ function drawReplicas() {
   at("replicas").replaceChildren(...byName.map(card));
   at("tombstones").replaceChildren(...byName.filter(told).map((r) => {
     const gc = told(r).stats.tombstone_gc;
-    const old = r.status ? "" : ` (as of ${duration(age(r))} ago)`;
+    const old = isCurrent(r) ? "" : ` (as of ${duration(age(r))} ago)`;
     return element("tr", "", element("td", "", shown(r)), element("td", "number", count(gc.tombstones)),
       element("td", "", whyKept(told(r)) + old));
   }));
@@ -426,12 +433,19 @@ function holdsUpAfter(interval_ms) {
   return interval_ms ? Math.max(HOLDS_UP_MS, HOLDS_UP_SESSIONS * interval_ms) : HOLDS_UP_ON_DEMAND_MS;
 }
 
+function hearsNobody(stats) {
+  const peers = stats.peers.filter((peer) => peer.configured);
+  return peers.length > 0 && peers.every((peer) => peer.last_error && !indexBuild(peer));
+}
+
 function whyKept({ stats, wall_clock_ms: now, session_interval_ms: interval, tombstones_held_up_since_ms: since }) {
   const gc = stats.tombstone_gc;
   if (!gc.epoch) return "no member list: kept permanently";
-  if (!gc.held_up_by) return gc.tombstones ? "collected once they are 1 in 50 elements" : "none are kept";
-  if (stats.paused) return "it is paused, and hears of no acknowledgement";
-  if (!since || now - since < holdsUpAfter(interval)) return "they wait for the next sessions";
+  if (!gc.tombstones && !gc.held_up_by) return "none are kept";
+  if (!gc.held_up_by && gc.tombstones * 50 < stats.elements) return "collected once they are 1 in 50 elements";
+  if (gc.held_up_by && stats.paused) return "it is paused, and hears of no acknowledgement";
+  if (gc.held_up_by && hearsNobody(stats)) return "its sessions fail, and it hears of no acknowledgement";
+  if (!gc.held_up_by || !since || now - since < holdsUpAfter(interval)) return "they wait for the next sessions";
   return `held up by ${nameOf(gc.held_up_by, stats)} for ${duration(now - since)}`;
 }
 
@@ -439,23 +453,35 @@ function whyKept({ stats, wall_clock_ms: now, session_interval_ms: interval, tom
 function complaints() {
   const groups = new Map();
   for (const replica of replicas) {
-    const [level, word, about = []] = health(replica);
+    const [level, word, about = [], why = ""] = health(replica);
     if (level === "good") continue;
     const key = JSON.stringify([word, about]);
-    if (!groups.has(key)) groups.set(key, { level, word, about, names: [] });
+    if (!groups.has(key)) groups.set(key, { level, word, about, why, names: [] });
     groups.get(key).names.push(shown(replica));
   }
   return accusedFirst([...groups.values()]);
 }
 
 // A replica that does not answer others may be one that is not reached: one
-// sentence tells both.
+// sentence tells all of it. Where two accuse each other, one does.
 function accusedFirst(groups) {
-  const accused = (group) => groups.find((of) => of !== group && !group.about.length && group.names.length === 1 &&
-                                                of.about.length === 1 && of.about[0] === group.names[0]);
-  const merged = groups.map((group) => accused(group) ? { ...group, accusation: accused(group) } : group);
-  const taken = merged.map((group) => group.accusation);
-  return merged.filter((group) => !taken.includes(group));
+  const gone = groups.filter((group) => group.word === NOT_REACHED && group.names.length > 1).flatMap((group) => group.names);
+  const heard = groups.filter((group) => !groups.some((other) => areMutual(group, other) && isBefore(other, group, groups)) &&
+                                         !(group.about.length && group.about.every((name) => gone.includes(name))));
+  const alone = (group, name) => !group.about.length && group.names.length === 1 && group.names[0] === name;
+  const accused = (group) => group.about.length === 1 && heard.some((of) => alone(of, group.about[0]));
+  return heard.filter((group) => !accused(group)).map((group) => ({
+    ...group, accusations: heard.filter((of) => of.about.length === 1 && alone(group, of.about[0])) }));
+}
+
+function areMutual(one, other) {
+  const same = (names, others) => String([...names].sort()) === String([...others].sort());
+  return one.word === other.word && one.about.length > 0 && same(one.about, other.names) && same(one.names, other.about);
+}
+
+// The one that is about fewer is told.
+function isBefore(one, other, groups) {
+  return (one.about.length - other.about.length || groups.indexOf(one) - groups.indexOf(other)) < 0;
 }
 
 // The head's words for what a card says of a peer: of whom, and by whom.
@@ -464,15 +490,21 @@ const ACCUSATIONS = {
   "a peer fails": (about, by) => `sessions of ${by} with ${about} fail`,
   "a peer is behind": (about, by, many) => `${about} ${many ? "lag" : "lags"} behind the writes of ${by}`};
 
-function accusation({ word, about, names }, whom = few(about)) {
+function accusation({ word, about, names }, whom) {
   return ACCUSATIONS[word](whom, few(names), about.length > 1);
 }
 
 function sentence(group) {
-  const { word, about, names } = group;
-  if (about.length) return accusation(group);
+  const { word, about, names, why } = group;
+  if (about.length) return accusation(group, few(about)) + (why ? `: ${why}` : "");
   const said = names.length > 1 ? word.replace(/^its /, "their ") : word;
-  return `${few(names)}: ${said}${group.accusation ? `; ${accusation(group.accusation, "it")}` : ""}`;
+  return [`${few(names)}: ${said}`, ...group.accusations.map((of) => accusation(of, "it"))].join("; ");
+}
+
+const HOW_HEALED = ["their sessions heal it", "a session heals it, once one is asked for (--sync-interval-ms is 0)"];
+
+function areOnDemand() {
+  return replicas.every(({ status }) => status?.session_interval_ms === 0);
 }
 
 function drawVerdict() {
@@ -480,6 +512,7 @@ function drawVerdict() {
   const say = (level, text) => {
     verdict.className = `verdict ${level}`;
     if (verdict.textContent !== text) verdict.textContent = text;
+    document.title = `${text} – rocksync`;
   };
   if (isSilent()) return say("warn", ownStory());
   // It answers again, and what it said was before.
@@ -489,8 +522,8 @@ function drawVerdict() {
   const differ = whoDiffers();
   if (differ) {
     sentences.unshift(differ);
-    if (!unwell.length) sentences.push("their sessions heal it");
-  } else if (unwell.length && unwell.every(({ word, accusation }) => word === OF_ANOTHER && !accusation)) {
+    if (!unwell.length) sentences.push(HOW_HEALED[Number(areOnDemand())]);
+  } else if (unwell.length && unwell.every(({ word, accusations }) => word === OF_ANOTHER && !accusations.length)) {
     sentences.unshift(wellIs(replicas.filter((r) => ofOneCluster(r, replicas[0]))));
   }
   if (sentences.length) return say(unwell.some(({ level }) => level === "bad") ? "bad" : "warn", sentences.join("; "));
@@ -523,8 +556,8 @@ function fill(select, chosen) {
 
 // --- Leaves ------------------------------------------------------------------
 
-// `got`: what was asked for since, to be drawn with the head that it agrees with.
-const picture = { left: null, right: null, got: null, gotAt: NaN, failed: false, pair: "", wasDifferent: new Uint8Array(LEAVES),
+// `of`: when its comparison began.
+const picture = { left: null, right: null, of: NaN, failed: false, pair: "", wasDifferent: new Uint8Array(LEAVES),
                   healedAt: new Float64Array(LEAVES) };
 
 function colour(name) {
@@ -543,34 +576,25 @@ function digestOf(leaves) {
   return digest >>> 0;
 }
 
-async function askLeaves(replica) {
-  try {
-    const buffer = await ask(`${replica.base}/leaves`);
-    if (buffer.byteLength !== 4 * LEAVES) throw new Error("not a picture of leaves");
-    const leaves = new Uint32Array(buffer);
-    compared(replica, digestOf(leaves));
-    return leaves;
-  } catch (error) {
-    notCompared(replica);
-    throw error;
-  }
-}
-
-const askLeavesOnce = once("leaves", askLeaves);
-
-async function askDigest(replica) {
-  try {
-    const digest = replica.status && await askJson(`${replica.base}/leaves/digest`);
+// Of a replica that is in the picture, its leaves, too.
+async function askLeaves(replica, isInPicture) {
+  if (!replica.status) throw new Error(replica.error || ownFault());
+  const { index } = replica.status.stats;
+  if (index && !index.done) throw new Error(`${shown(replica)} is ${index.activity}, ${index.percent} %`);
+  if (!isInPicture) {
+    const digest = await askJson(`${replica.base}/leaves/digest`);
     if (!Number.isInteger(digest)) throw new Error("not a digest of leaves");
-    compared(replica, digest);
-  } catch {
-    notCompared(replica);
+    return { digest };
   }
+  const buffer = await ask(`${replica.base}/leaves`);
+  if (buffer.byteLength !== 4 * LEAVES) throw new Error("not a picture of leaves");
+  const leaves = new Uint32Array(buffer);
+  return { leaves, digest: digestOf(leaves) };
 }
 
-function compared(replica, digest) {
+function compared(replica, digest, began) {
   replica.digest = digest;
-  replica.comparedAt = performance.now();
+  replica.comparedAt = began;
   replica.uncompared = false;
 }
 
@@ -587,12 +611,6 @@ function notCompared(replica) {
   replica.uncompared = performance.now() - (replica.comparedAt ?? -Infinity) > UNCOMPARED_MS;
 }
 
-// Of those that are not in the picture: the head of the page is about all.
-async function refreshDigests() {
-  const pair = chosenPair();
-  await soon(replicas.filter((_, i) => !pair.includes(i)), hasDigest, once("digest", askDigest));
-}
-
 // Whether equal or not would be said of it already.
 function hasDigest(replica) {
   return replica.digest !== undefined || !replica.status;
@@ -603,41 +621,49 @@ function tell(text) {
   if (at("leaves-text").textContent !== text) at("leaves-text").textContent = text;
 }
 
-async function refreshPicture() {
-  const pair = chosenPair();
+let comparison = null;  // the one that is under way
+
+// Asks all replicas for their leaves at one time, and takes in their answers at
+// one time: so the head and the picture are of the same.
+const compare = () => comparison ??= compareAll().finally(() => comparison = null);
+
+async function compareAll() {
+  preparePicture();
+  const pair = picture.pair;
+  const asked = [...replicas];
+  const inPicture = chosenPair().map((i) => asked[i]);
+  const began = performance.now();
+  const answers = await Promise.allSettled(asked.map((replica) => askLeaves(replica, inPicture.includes(replica))));
+  answers.forEach(({ value }, i) => value ? compared(asked[i], value.digest, began) : notCompared(asked[i]));
+  if (picture.pair === pair && !inPicture.includes(undefined)) {
+    takePicture(inPicture.map((replica) => answers[asked.indexOf(replica)]), began);
+  }
+  drawFigures();
+}
+
+function preparePicture() {
   if (replicas.length < 2 && replicas[0].status) tell("No two replicas to compare: --http-peer names the status page of another one.");
-  if (replicas.length < 2 || pair.includes(-1)) return;
-  if (picture.pair !== pair.join()) {
-    picture.pair = pair.join();
-    picture.wasDifferent.fill(0);
-    picture.healedAt.fill(-HEALED_MS);
-    clearPicture();
-  }
-  try {
-    const got = await Promise.all(pair.map((i) => askLeavesOnce(replicas[i])));
-    if (picture.pair !== pair.join()) return;
-    picture.got = got;
-    picture.gotAt = performance.now();
-  } catch (error) {
-    picture.failed = true;
-    const last = picture.left ? "; the picture is the last one before" : "";
-    tell(`The leaves cannot be compared now: ${error.message}${last}`);
-  }
-}
-
-function takePicture() {
-  if (!picture.got) return;
-  [picture.left, picture.right] = picture.got;
-  picture.got = null;
-  picture.failed = false;
-}
-
-const isOldPicture = () => performance.now() - picture.gotAt > OLD_LEAVES_MS;
-
-function clearPicture() {
-  picture.left = picture.right = picture.got = null;
+  const pair = chosenPair().join();
+  if (picture.pair === pair) return;
+  picture.pair = pair;
+  picture.wasDifferent.fill(0);
+  picture.healedAt.fill(-HEALED_MS);
+  picture.left = picture.right = null;
   at("leaves").getContext("2d").clearRect(0, 0, 256, 256);
 }
+
+function takePicture(answers, began) {
+  const missing = answers.find(({ reason }) => reason);
+  picture.failed = Boolean(missing);
+  if (missing) {
+    const last = picture.left ? "; the picture is the last one before" : "";
+    return tell(`The leaves cannot be compared now: ${missing.reason.message}${last}`);
+  }
+  [picture.left, picture.right] = answers.map(({ value }) => value.leaves);
+  picture.of = began;
+}
+
+const isOldPicture = () => performance.now() - picture.of > OLD_LEAVES_MS;
 
 function drawLeaves() {
   const { left, right, wasDifferent, healedAt } = picture;
@@ -709,12 +735,12 @@ function drawTraffic() {
       parts.push(svg("rect", { class: kind, x, y: to, width: Math.max(width - 1, 1), height: from - to }));
     }
   });
-  const end = replica.status ? "now" : `${duration(age(replica))} ago`;
-  parts.push(svg("text", { x: left, y: 232 }, replica.status ? "2 minutes ago" : "2 minutes before"),
+  const end = isCurrent(replica) ? "now" : `${duration(age(replica))} ago`;
+  parts.push(svg("text", { x: left, y: 232 }, isCurrent(replica) ? "2 minutes ago" : "2 minutes before"),
              svg("text", { x: right, y: 232, "text-anchor": "end" }, end));
   at("traffic").replaceChildren(...parts);
   const sums = KINDS.map((kind) => [kind, samples.reduce((sum, s) => sum + s[kind], 0)]).filter(([, n]) => n);
-  const when = replica.status ? "last two minutes" : `two minutes up to ${end}`;
+  const when = isCurrent(replica) ? "last two minutes" : `two minutes up to ${end}`;
   at("traffic-text").textContent = sums.length
     ? `In the ${when}: ${sums.map(([kind, n]) => `${bytes(n)} of ${kind}`).join(", ")}.`
     : `Nothing in the ${when}.`;
@@ -723,26 +749,36 @@ function drawTraffic() {
 // --- The clock ---------------------------------------------------------------
 
 async function refresh() {
+  const begun = performance.now();
   try {
     if (!document.hidden) await draw();
   } finally {
-    setTimeout(refresh, 1000);
+    setTimeout(refresh, Math.max(100, 1000 - (performance.now() - begun)));
   }
 }
 
+let asked = 0;  // of the peers' pages, so many
 let reached = new Set();
+
+// Two names of one page, of this one maybe: --http-peer is the same for all stores.
+function leaveTwinsOut() {
+  const serving = (replica) => replica.status?.page_id;
+  for (let i = replicas.length - 1; i > 0; --i) {
+    if (serving(replicas[i]) && replicas.findIndex((r) => serving(r) === serving(replicas[i])) < i) replicas.splice(i, 1);
+  }
+}
 
 async function draw() {
   await refreshStatus(replicas[0]);
   const pages = replicas[0].status?.peer_pages ?? [];
-  while (replicas.length <= pages.length) {
-    const number = replicas.length - 1;
-    const page = pages[number];
-    replicas.push({ name: `page ${page}`, ...seen(page), page, base: `/peers/${number}` });
+  for (; asked < pages.length; ++asked) {
+    const page = pages[asked];
+    replicas.push({ name: `page ${page}`, ...seen(page), page, base: `/peers/${asked}` });
   }
   const others = replicas.slice(1);
   if (!replicas[0].status) others.forEach(notAsked);
   else await soon(others, (replica) => replica.status !== undefined, askStatus);
+  leaveTwinsOut();
   fill(at("left"), 0);
   fill(at("right"), 1);
   fill(at("traffic-of"), 0);
@@ -751,14 +787,13 @@ async function draw() {
   const lost = [...reached].some((replica) => !replica.status);
   reached = new Set(replicas.filter((replica) => replica.status));
   if (lost) drawFigures();
-  const pair = chosenPair().map((i) => replicas[i]).filter(Boolean);
-  await Promise.all([soon([pair], (both) => both.every(hasDigest), refreshPicture), refreshDigests()]);
+  // It draws, too, at its end, however late that is.
+  await soon([compare], () => replicas.every(hasDigest), (begin) => begin());
   drawFigures();
   document.documentElement.dataset.refreshed = String(Date.now());
 }
 
 function drawFigures() {
-  takePicture();
   drawLeaves();
   drawReplicas();
   drawVerdict();
@@ -786,7 +821,8 @@ function shownAgain() {
 function choosePair(chosen, other) {
   const before = Number(picture.pair.split(",")[chosen === "left" ? 0 : 1]);
   if (at(chosen).selectedIndex === at(other).selectedIndex) at(other).selectedIndex = before;
-  refreshPicture().then(drawFigures);
+  preparePicture();
+  (comparison ?? Promise.resolve()).then(compare);
 }
 at("left").addEventListener("change", () => choosePair("left", "right"));
 at("right").addEventListener("change", () => choosePair("right", "left"));

@@ -289,8 +289,8 @@ class DatabaseTest(unittest.TestCase):
                 self.assertEqual(dict(b), dict(a))
                 self.assertNotEqual(b.replica_id, a.replica_id)
             # There the call cannot fail any more.
-            with self.assertRaises(ZeroDivisionError):
-                rocksync.clone(self.path("c"), progress=lambda stage, *_: stage != "proving" or 1 // 0, **given)
+            with self.assertRaises(StopIteration):
+                rocksync.clone(self.path("c"), progress=lambda stage, *_: stage != "proving" or next(iter(())), **given)
             with self.open("c", create=False) as c:
                 self.assertEqual(dict(c), dict(a))
 
@@ -505,6 +505,46 @@ atexit.register(signal.setitimer, signal.ITIMER_REAL, float(sys.argv[2]))  # the
         self.assertIn("TimeoutError", ended[0].stderr)
         with self.open() as db:
             self.assertEqual(len(db), 1000)
+
+    def test_a_program_may_end_while_a_daemon_thread_opens(self):
+        program = """
+import sys, threading, time
+import rocksync
+
+def open():
+    while True:
+        rocksync.open(sys.argv[1], cluster="test", secret=bytes([7] * 32)).close()
+
+threading.Thread(target=open, daemon=True).start()
+time.sleep(float(sys.argv[2]))
+"""
+        ended = [subprocess.run([sys.executable, "-c", program, self.path("a"), str(0.1 + i / 1000)], capture_output=True,
+                                text=True, timeout=60) for i in range(10)]
+        self.assertEqual([done.returncode for done in ended], [0] * 10, ended)
+
+    def test_a_second_signal_ends_a_program_that_waits_at_its_end(self):
+        program = """
+import os, signal, sys, threading, time
+import rocksync
+db = rocksync.open(sys.argv[1] + "a", cluster="test", secret=bytes([7] * 32))
+begun = threading.Event()
+
+def wait(value):
+    begun.set()
+    time.sleep(1000)
+
+threading.Thread(target=db.update_key, args=(b"key", wait), daemon=True).start()
+begun.wait()
+parent = os.getpid()
+if os.fork() == 0:
+    for _ in range(2):
+        time.sleep(0.5)
+        os.kill(parent, signal.SIGINT)
+    os._exit(0)
+"""
+        done = subprocess.run([sys.executable, "-c", program, self.path("")], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 128 + signal.SIGINT, done.stderr)
+        self.assertIn("a second signal ends the process", done.stderr)
 
     def test_no_iteration_outlives_its_reader(self):
         with self.open() as db:

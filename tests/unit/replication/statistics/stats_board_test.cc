@@ -45,6 +45,21 @@ TEST(StatsBoard, CountsARunningSessionOnce) {
   EXPECT_TRUE(stats.peers[0].last.finished);
 }
 
+// It was frozen, say, and another one has begun and ended meanwhile.
+TEST(StatsBoard, ASessionThatFailsLateSaysNothingOfThePeer) {
+  StatsBoard board(7, {"a:1"}, nullptr);
+  const auto late = board.Begin("a:1", 0xa);
+  const auto good = board.Begin("a:1", 0xa);
+  good->Finish(Report(10), rocksdb::Status::OK());
+  late->Finish(Report(1), rocksdb::Status::IOError("closed"));
+  const ReplicationStats stats = board.stats();
+  EXPECT_EQ(stats.peers.at(0).last_error, "");
+  EXPECT_EQ(stats.peers.at(0).last.pairs_sent, 10u);
+  EXPECT_EQ(stats.sessions_failed, 1u);
+  board.Begin("a:1", 0xa)->Finish({}, rocksdb::Status::IOError("again"));
+  EXPECT_NE(board.stats().peers.at(0).last_error, "");
+}
+
 // The session that follows may take hours.
 TEST(StatsBoard, AnIndexBuildIsOverOnceASessionCompares) {
   StatsBoard board(7, {"a:1"}, nullptr);
