@@ -25,7 +25,7 @@ import threading
 import time
 import weakref
 
-from ._calls import Beginnings, Calls, Token, Tokens, interrupts, signals_later
+from ._calls import Beginnings, Calls, Token, Tokens, in_another_thread, interrupts, signals_later
 from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
                        take_text)
 
@@ -43,7 +43,7 @@ _beginning = Beginnings()  # calls that open or copy a database
 def _close_all():
     """Each that can be closed, whatever keeps others open; then raises the first error."""
     with signals_later():
-        _close_each()
+        in_another_thread(_close_each)
 
 
 # Twice: what a signal raises as the first of these begins ends it.

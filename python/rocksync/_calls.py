@@ -277,6 +277,29 @@ def interrupts(end=lambda: None):
             raise lost[0]
 
 
+def in_another_thread(function):
+    """Calls it there: within a call of the library no handler of a signal runs, and
+    while this thread waits they do."""
+    failed, over = [], []
+
+    def run():
+        try:
+            function()
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            over.append(True)
+
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:  # the interpreter ends, and starts no more
+        run()
+    while not over:
+        time.sleep(_SLICE)
+    if failed:
+        raise failed[0]
+
+
 _handlers = {}  # those that wait for signals_later to end
 _ENDING = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")}
 

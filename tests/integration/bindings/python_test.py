@@ -526,14 +526,24 @@ time.sleep(float(sys.argv[2]))
         program = """
 import os, signal, sys, threading, time
 import rocksync
-db = rocksync.open(sys.argv[1] + "a", cluster="test", secret=bytes([7] * 32))
 begun = threading.Event()
 
-def wait(value):
+def wait(*_):
     begun.set()
     time.sleep(1000)
 
-threading.Thread(target=db.update_key, args=(b"key", wait), daemon=True).start()
+def open(name, **given):
+    return rocksync.open(sys.argv[1] + name, cluster="test", secret=bytes([7] * 32), **given)
+
+if sys.argv[2] == "update":
+    db = open("a")
+    threading.Thread(target=db.update_key, args=(b"key", wait), daemon=True).start()
+else:
+    trial = sys.argv[1] + "trial"
+    a, b = open("b", apply_hook=wait), open("c")
+    of_a = a.replicate(certificates=trial, listen="127.0.0.1:0")
+    b[b"key"] = b"value"
+    of_b = b.replicate(certificates=trial, peers=[of_a.listen_address], interval=0.01)
 begun.wait()
 parent = os.getpid()
 if os.fork() == 0:
@@ -542,9 +552,10 @@ if os.fork() == 0:
         os.kill(parent, signal.SIGINT)
     os._exit(0)
 """
-        done = subprocess.run([sys.executable, "-c", program, self.path("")], capture_output=True, text=True, timeout=60)
-        self.assertEqual(done.returncode, 128 + signal.SIGINT, done.stderr)
-        self.assertIn("a second signal ends the process", done.stderr)
+        for what in "update", "hook":
+            done = subprocess.run([sys.executable, "-c", program, self.path(""), what], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 128 + signal.SIGINT, (what, done.stderr))
+            self.assertIn("a second signal ends the process", done.stderr)
 
     def test_no_iteration_outlives_its_reader(self):
         with self.open() as db:
