@@ -286,7 +286,8 @@ const Row<ReplicationStats> kOfReplica[] = {
      "Epoch of the member list; 0: none, and tombstones are kept permanently.",
      [](const ReplicationStats& s) { return std::to_string(s.gc.epoch); }},
     {"rocksync_tombstones", kGauge,
-     "Tombstones held, as of the latest session; 0 before the first.",
+     "Tombstones held, as of the latest session; before the first as of the "
+     "last close.",
      [](const ReplicationStats& s) { return std::to_string(s.gc.tombstones); }},
     {"rocksync_tombstones_removed_total", kCounter,
      "Tombstones that were collected.",

@@ -221,6 +221,9 @@ Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
     SetNow(std::move(next));
     ShowTerms();
   }
+  // Else the one whose clock is behind, with nothing written since, would be
+  // said to hold up what both hold. After an error the next proof does it.
+  indexed_->FollowPastClock(peer.reading).PermitUncheckedError();
   // Also if only others have news.
   return WorthAdvancing() ? AdvanceLocked() : Status::OK();
 }

@@ -74,6 +74,10 @@ Status IndexedDB::FollowClock(uint64_t reading) {
   return lease_.Cover(reading, /*may_wait=*/false);
 }
 
+Status IndexedDB::FollowPastClock(uint64_t reading) {
+  return reading >> 16 < WallMs() ? FollowClock(reading) : Status::OK();
+}
+
 void IndexedDB::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
                          const StoredEntry& entry) const {
   // No peer could hold such a pair from here, and its tombstone could not go

@@ -111,6 +111,9 @@ class IndexedDB {
   // Versions drawn from now on are later than `reading`, over restarts too.
   // Incomplete: it would have to wait, see Lease::Cover.
   rocksdb::Status FollowClock(uint64_t reading);
+  // The same of a reading before this machine's time, by which no version is
+  // another one than without it; nothing of a later one.
+  rocksdb::Status FollowPastClock(uint64_t reading);
 
   // Appends an entry to a batch. The batch's last operation must be one.
   void PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
