@@ -147,6 +147,9 @@ class AnswerLog {
   std::map<std::string, std::string> told_;
 };
 
+// ms; in less no replica could answer, and all would be said to be silent.
+constexpr double kShortestScrape = 100;
+
 // What Prometheus says of how long it waits, less what the page takes on its
 // way. Others do not say.
 std::optional<milliseconds> TimeOf(const httplib::Request& request) {
@@ -154,8 +157,8 @@ std::optional<milliseconds> TimeOf(const httplib::Request& request) {
       request.get_header_value("X-Prometheus-Scrape-Timeout-Seconds");
   const double seconds = std::strtod(text.c_str(), nullptr);
   if (!(seconds > 0)) return std::nullopt;
-  const double ms =
-      std::max(1.0, seconds * 1000 - std::min(500.0, seconds * 100));
+  const double ms = std::max(kShortestScrape,
+                             seconds * 1000 - std::min(500.0, seconds * 100));
   return milliseconds(static_cast<int64_t>(
       std::min(ms, static_cast<double>(kLongestScrape.count()))));
 }

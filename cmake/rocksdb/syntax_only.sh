@@ -3,7 +3,8 @@
 # objects and programs are empty. Precompiled headers are made, since they are
 # parsed by what follows. With ROCKSYNC_ONLY, the name of a file with a path a line,
 # sources that are compiled together are skipped if none of them is named there, and so
-# is a test's that is not. With ROCKSYNC_ROCKSDB_HEADERS, a folder, headers of another
+# is a test's that is not; with ROCKSYNC_ONLY_IN, a folder, so is what is not made in
+# it. With ROCKSYNC_ROCKSDB_HEADERS, a folder, headers of another
 # RocksDB, such as an installed one, are an error.
 # usage: syntax_only.sh COMPILER ARGUMENTS...
 set -euo pipefail
@@ -19,7 +20,7 @@ for ((i = 1; i <= $#; ++i)); do
     -MF) dependencies=${!next} ;;
   esac
 done
-if [[ -n $source ]]; then
+if [[ -n $source && $output == "${ROCKSYNC_ONLY_IN:-}"* ]]; then
   if [[ -z ${ROCKSYNC_ONLY:-} || $source != */tests/* && $source != */Unity/* ]] ||
       grep -qxF "$source" "$ROCKSYNC_ONLY" ||
       sed -n 's/^#include "\(.*\)"$/\1/p' "$source" | grep -qxFf - "$ROCKSYNC_ONLY"; then

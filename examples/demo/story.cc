@@ -159,7 +159,7 @@ class Story {
     const std::string detail =
         " of " + Grouped(report_->changes()) + " changes on both sides";
     progress_->Begin("Replica " + std::to_string(last() + 1) +
-                     " is cut off; changing");
+                     " is paused, cut off from the others; changing");
     Status status = OnEach(
         [&](size_t i, RedisClient* client) {
           std::mt19937_64 random(options_.seed + 100 + i);

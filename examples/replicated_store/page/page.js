@@ -9,6 +9,7 @@ const LAGS_MS = 60000;  // of a stream, as in monitoring/alerts.yml
 const ASK_MS = 4000;  // a question without an answer is given up
 const WAIT_MS = 500;  // the others are drawn without an answer that takes longer
 const OLD_MS = 3000;  // this page's store is said not to answer from then on
+const LONGEST_TEXT = 1500;
 const OLD_LEAVES_MS = 2500;  // leaves are said to be of before from then on
 const UNCOMPARED_MS = 10000;  // a busy replica may miss rounds for as long
 const EXPIRES_MS = 14 * 86400000;  // of a certificate, as there
@@ -116,11 +117,19 @@ async function ask(url) {
   return body;
 }
 
+// A text of another store's page as it may be shown: not of any length, and without
+// characters that move others.
+function presentable(_, value) {
+  if (typeof value !== "string") return value;
+  const text = value.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}…`;
+}
+
 // Null, if it is no JSON.
 async function askJson(url) {
   const body = await ask(url);
   try {
-    return JSON.parse(new TextDecoder().decode(body));
+    return JSON.parse(new TextDecoder().decode(body), presentable);
   } catch {
     return null;
   }
@@ -762,7 +771,7 @@ let reached = new Set();
 
 // Two names of one page, of this one maybe: --http-peer is the same for all stores.
 function leaveTwinsOut() {
-  const serving = (replica) => replica.status?.page_id;
+  const serving = (replica) => replica.status?.page_id && `${replica.status.page_id} ${replica.id}`;
   for (let i = replicas.length - 1; i > 0; --i) {
     if (serving(replicas[i]) && replicas.findIndex((r) => serving(r) === serving(replicas[i])) < i) replicas.splice(i, 1);
   }

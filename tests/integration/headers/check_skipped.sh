@@ -32,6 +32,8 @@ compile "$tree/Unity/one.cxx" || fail "one.cxx is compiled"
 ! compile "$tree/Unity/two.cxx" || fail "two.cxx is skipped"
 compile "$tree/tests/d.cc" || fail "a test's d.cc is compiled"
 ! compile "$tree/room/d.cc" || fail "a library's d.cc is skipped"
+ROCKSYNC_ONLY_IN=$tree/tests/ compile "$tree/room/d.cc" || fail "what is made elsewhere is compiled"
+! ROCKSYNC_ONLY_IN=$tree/ compile "$tree/room/d.cc" || fail "what is made there is skipped"
 
 folders=(include sketch plugin replication bindings examples tools tests)
 "$reached" "$root" "${folders[@]}" >"$list"

@@ -325,6 +325,15 @@ class BrowserTest(unittest.TestCase):
         self.browser.go("about:blank")
         self.browser.messages()
 
+    def test_texts_of_other_pages_are_shown_as_far_as_they_go(self):
+        self.browser.go(f"http://{self.cluster.replicas[2].page}/")
+        text = self.browser.run("""
+            window.ask = async () => new TextEncoder().encode(JSON.stringify({a: ["x".repeat(9999), "a\\u202eb\\nc", 5]}));
+            return askJson("").then(({a}) => [a[0].length, a[1], a[2]]);""")
+        self.assertEqual(text, [1501, "a\ufffdb\ufffdc", 5])
+        self.browser.go("about:blank")
+        self.browser.messages()
+
     def test_two_addresses_of_one_page_are_one_replica(self):
         self.browser.go(f"http://{self.cluster.replicas[2].page}/")
         wait_for("a first round", lambda: self.browser.run("return document.documentElement.dataset.refreshed"))
