@@ -1,16 +1,22 @@
-# Writes OUTPUT, a source with the files of the page in FOLDER.
-# usage: cmake -DFOLDER=... -DOUTPUT=... -P embed_page.cmake
-file(READ ${FOLDER}/index.html html)
-file(READ ${FOLDER}/page.css css)
-file(READ ${FOLDER}/page.js js)
+# Writes OUTPUT, a source with FILES of the page in FOLDER.
+# usage: cmake -DFOLDER=... -DFILES=... -DOUTPUT=... -P embed_page.cmake
+set(files "")
+foreach(file ${FILES})
+  file(READ ${FOLDER}/${file} text)
+  string(APPEND files "    {\"/${file}\", R\"rocksync(${text})rocksync\"},\n")
+endforeach()
 file(WRITE ${OUTPUT} "// Made by embed_page.cmake.
 #include \"examples/replicated_store/page_files.h\"
 
 namespace rocksync {
+namespace {
 
-const std::string_view kPageHtml = R\"rocksync(${html})rocksync\";
-const std::string_view kPageCss = R\"rocksync(${css})rocksync\";
-const std::string_view kPageJs = R\"rocksync(${js})rocksync\";
+constexpr PageFile kFiles[] = {
+${files}};
+
+}  // namespace
+
+std::span<const PageFile> PageFiles() { return kFiles; }
 
 }  // namespace rocksync
 ")

@@ -3,13 +3,17 @@
 #ifndef EXAMPLES_REPLICATED_STORE_PAGE_FILES_H_
 #define EXAMPLES_REPLICATED_STORE_PAGE_FILES_H_
 
+#include <span>
 #include <string_view>
 
 namespace rocksync {
 
-extern const std::string_view kPageHtml;
-extern const std::string_view kPageCss;
-extern const std::string_view kPageJs;
+struct PageFile {
+  std::string_view path;  // "/index.html"
+  std::string_view text;
+};
+
+std::span<const PageFile> PageFiles();
 
 }  // namespace rocksync
 

@@ -142,9 +142,7 @@ class HttpPageServer : public PageServer {
           "default-src 'none'; script-src 'self'; style-src 'self'; "
           "connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
           "form-action 'none'; frame-ancestors 'none'"}});
-    ServeFile("/", kPageHtml, "text/html; charset=utf-8");
-    ServeFile("/page.css", kPageCss, "text/css; charset=utf-8");
-    ServeFile("/page.js", kPageJs, "text/javascript; charset=utf-8");
+    for (const PageFile& file : PageFiles()) ServeFile(file);
     server_.Get("/status.json", [this](const Request&, Response& response) {
       response.set_content(StatusText(), kJson);
     });
@@ -171,10 +169,17 @@ class HttpPageServer : public PageServer {
                 });
   }
 
-  void ServeFile(const char* path, std::string_view file, const char* type) {
-    server_.Get(path, [file, type](const Request&, Response& response) {
-      response.set_content(file.data(), file.size(), type);
-    });
+  void ServeFile(const PageFile& file) {
+    const bool is_html = file.path.ends_with(".html");
+    const std::string type = is_html                       ? "text/html"
+                             : file.path.ends_with(".css") ? "text/css"
+                                                           : "text/javascript";
+    const auto serve = [text = file.text, type](const Request&,
+                                                Response& response) {
+      response.set_content(text.data(), text.size(), type + "; charset=utf-8");
+    };
+    server_.Get(std::string(file.path), serve);
+    if (is_html) server_.Get("/", serve);
   }
 
   std::string StatusText() const {
