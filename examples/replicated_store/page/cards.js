@@ -2,6 +2,7 @@
 // A card for each replica, and why deletes are kept.
 
 const LAGS_MS = 60000;  // of a stream, as in monitoring/alerts.yml
+const SILENT_MS = 5000;  // what is in the system's buffers may take as long on a slow link
 const EXPIRES_MS = 14 * 86400000;  // of a certificate, as there
 // How long a member holds up the collection of tombstones before it is said to:
 // this, or more where sessions are rare. Where there are sessions on demand only
@@ -106,7 +107,7 @@ function health(replica) {
   const failing = failingPeers(stats);
   if (failing.length) return ["warn", "a peer fails", names(failing), reasonOf(failing[0].last_error)];
   if (stats.peers.some(waitsForIndexBuild)) return ["warn", "waits for an index build"];
-  const silent = stats.peers.filter((p) => p.silent_ms);
+  const silent = stats.peers.filter((p) => p.silent_ms > SILENT_MS);
   if (silent.length) return ["warn", "a peer is silent", names(silent)];
   if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind", names(stats.peers.filter((p) => p.stream.lag_ms > LAGS_MS))];
   const met = stats.peers.filter(wasMet);

@@ -250,6 +250,7 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(head([peer_of(7, **failing)], True), f"{paused}; node-7: not reached; sessions of {four} with it fail")
         self.assertEqual(head([peer_of(6, **silent), peer_of(7, **silent)], False),
                          f"node-6 and node-7 do not answer {four}; {paused}")
+        self.assertEqual(head([peer_of(7, silent_ms=4000)], False), paused)
         # Three sentences of one, and two of two who accuse each other.
         given = [replica_of(1, "a", [peer_of(3, **failing)]), replica_of(2, "b", [peer_of(3, **silent)]),
                  replica_of(3, "c", status=None, error="away")]
