@@ -136,6 +136,7 @@ Status IntendedId(const IdOptions& options, uint64_t* id) {
     status = CheckLiesInNoDatabase(env, options.directory);
   }
   if (status.ok()) status = MakeDirectory(env, options.directory);
+  if (status.ok()) status = CheckMayWrite(options.directory + "/");
   if (!status.ok()) return status;
   *id = RandomBits();
   return WriteIntendedId(env, options.directory, *id);

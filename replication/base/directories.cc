@@ -42,11 +42,14 @@ std::string AbsolutePath(Env* env, const std::string& path) {
   return normal;
 }
 
+int WhyForbidden(const std::string& path, int how) {
+  return ::faccessat(AT_FDCWD, path.c_str(), how, AT_EACCESS) == 0 ? 0 : errno;
+}
+
 namespace {
 
-bool IsForbidden(const std::string& name, int how) {
-  return ::faccessat(AT_FDCWD, name.c_str(), how, AT_EACCESS) != 0 &&
-         errno == EACCES;
+bool IsForbidden(const std::string& path, int how) {
+  return WhyForbidden(path, how) == EACCES;
 }
 
 // Others may be anybody's.
@@ -60,10 +63,19 @@ bool IsOfADatabase(std::string_view name) {
   return false;
 }
 
-Status MayNotRead(const std::string& path) {
-  return Status::IOError(
-      "rocksync: cannot read " + path + ", permission denied",
-      "run as the user of its program");
+Status CheckMay(const char* do_what, const std::string& path, int how) {
+  const std::string cannot = std::string("rocksync: cannot ") + do_what + path;
+  switch (WhyForbidden(path, how)) {
+    case EACCES:
+    case EPERM:
+      return Status::IOError(cannot + ", permission denied",
+                             "run as the user of its program");
+    case EROFS:
+      return Status::IOError(cannot + ", read-only file system",
+                             "mount it for writing, or use a copy");
+    default:
+      return Status::OK();
+  }
 }
 
 }  // namespace
@@ -82,35 +94,33 @@ Status CheckMayReach(const std::string& path) {
       "a user who may");
 }
 
-Status CheckMayWriteIn(const std::string& directory) {
-  if (!IsForbidden(directory, W_OK | X_OK)) return Status::OK();
-  return Status::IOError(
-      "rocksync: cannot write in " + directory + ", permission denied",
-      "run as the user of its program");
+Status CheckMayRead(const std::string& path) {
+  return CheckMay("read ", path, R_OK);
+}
+
+Status CheckMayWrite(const std::string& path) {
+  return CheckMay("write ", path, W_OK);
 }
 
 Status CheckMayReadFiles(const std::string& directory) {
   std::error_code unknown;
   const std::filesystem::path absolute =
       std::filesystem::absolute(directory, unknown);
-  const Status status =
+  Status status =
       unknown ? Status::OK() : CheckMayReach(absolute.lexically_normal());
-  if (!status.ok()) return status;
   // Root may not execute a file that nobody may.
-  if (std::filesystem::is_directory(directory, unknown) &&
-      IsForbidden(directory, R_OK | X_OK)) {
-    return MayNotRead(directory + "/");
+  if (status.ok() && std::filesystem::is_directory(directory, unknown)) {
+    status = CheckMay("read ", directory + "/", R_OK | X_OK);
   }
+  if (!status.ok()) return status;
   std::filesystem::directory_iterator files(directory, unknown);
   for (; !unknown && files != std::filesystem::directory_iterator();
        files.increment(unknown)) {
-    const std::string file = files->path().string();
-    if (IsOfADatabase(files->path().filename().string()) &&
-        IsForbidden(file, R_OK)) {
-      return MayNotRead(file);
-    }
+    if (!IsOfADatabase(files->path().filename().string())) continue;
+    status = CheckMayRead(files->path().string());
+    if (!status.ok()) return status;
   }
-  return Status::OK();
+  return status;
 }
 
 Status CheckMayReadFiles(const std::string& directory,

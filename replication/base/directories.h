@@ -34,9 +34,16 @@ rocksdb::Status CheckMayReadFiles(const std::string& directory);
 rocksdb::Status CheckMayReadFiles(const std::string& directory,
                                   const std::string& wal_dir);
 
-// IOError, by name: this process may not make a file in `directory`. OK of what
-// is not there.
-rocksdb::Status CheckMayWriteIn(const std::string& directory);
+// The error of access(2) for the effective user of this process; 0: it may.
+// `how` is of R_OK, W_OK and X_OK. Of the files of another Env than RocksDB's
+// own it says that they are not there.
+int WhyForbidden(const std::string& path, int how);
+
+// IOError, by name and with the remedy: this process may not read the file
+// `path`, or not write to it, or to the directory; or its file system is
+// read-only. OK of what is not there.
+rocksdb::Status CheckMayRead(const std::string& path);
+rocksdb::Status CheckMayWrite(const std::string& path);
 
 // Where the links of an absolute path lead, as far as it is there.
 std::string WithoutLinks(const std::string& path);

@@ -106,6 +106,7 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
   if (status.ok()) status = directory->Look(purpose);
   if (status.ok() && directory->empty_) directory->NoteWhatIsMissing();
   if (status.ok()) status = MakeDirectory(env, path);
+  if (status.ok()) status = CheckMayWrite(path + "/");
   if (!status.ok()) return status;
   status = DirectoryClaim::Take(env, path, &directory->claim_);
   if (!status.ok()) {

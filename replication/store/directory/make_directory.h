@@ -7,7 +7,6 @@
 #include <string>
 #include <system_error>
 
-#include "replication/base/directories.h"
 #include "rocksdb/env.h"
 #include "rocksdb/status.h"
 
@@ -41,12 +40,9 @@ inline rocksdb::Status NameCannotBeMade(const rocksdb::Status& status,
                             : rocksdb::Status::IOError(message, remedy);
 }
 
-// Or finds it, as one that may be written in.
 inline rocksdb::Status MakeDirectory(rocksdb::Env* env,
                                      const std::string& directory) {
-  const rocksdb::Status status =
-      NameCannotBeMade(env->CreateDirIfMissing(directory), directory);
-  return status.ok() ? CheckMayWriteIn(directory) : status;
+  return NameCannotBeMade(env->CreateDirIfMissing(directory), directory);
 }
 
 }  // namespace rocksync

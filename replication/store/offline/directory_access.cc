@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "replication/base/directories.h"
 #include "replication/base/lock_held.h"
 
 namespace rocksync {
@@ -13,37 +14,11 @@ namespace {
 
 using rocksdb::Status;
 
-constexpr char kWhoMay[] = "run as the user of its program";
-
 std::string LockFileOf(const std::string& directory) {
   return directory + "/LOCK";
 }
 
-// Why this process may not; 0: it may, or `path` is not there. Of the files of
-// another Env this finds nothing, and says nothing.
-int WhyForbidden(const std::string& path, int how) {
-  return faccessat(AT_FDCWD, path.c_str(), how, AT_EACCESS) == 0 ? 0 : errno;
-}
-
-Status CheckMay(const char* do_what, const std::string& path, int how) {
-  const std::string cannot = std::string("rocksync: cannot ") + do_what + path;
-  switch (WhyForbidden(path, how)) {
-    case EACCES:
-    case EPERM:
-      return Status::IOError(cannot, kWhoMay);
-    case EROFS:
-      return Status::IOError(
-          cannot, "read-only file system: mount it for writing, or use a copy");
-    default:
-      return Status::OK();
-  }
-}
-
 }  // namespace
-
-Status CheckMayWrite(const std::string& path) {
-  return CheckMay("write ", path, W_OK);
-}
 
 bool OnReadOnlyFileSystem(const std::string& directory) {
   return WhyForbidden(LockFileOf(directory), W_OK) == EROFS;
@@ -52,7 +27,7 @@ bool OnReadOnlyFileSystem(const std::string& directory) {
 Status CheckFreeToRead(const std::string& directory) {
   const std::string name = LockFileOf(directory);
   const int file = open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return CheckMay("read ", name, R_OK);
+  if (file < 0) return CheckMayRead(name);
   struct flock held = {};
   held.l_type = F_RDLCK;
   held.l_whence = SEEK_SET;

@@ -13,10 +13,6 @@
 
 namespace rocksync {
 
-// IOError: the user of this process may not write `path`, for example a
-// directory or the file LOCK in it. OK if it is not there.
-rocksdb::Status CheckMayWrite(const std::string& path);
-
 // Nothing can be locked there. Another mount of the file system may be
 // writable.
 bool OnReadOnlyFileSystem(const std::string& directory);

@@ -80,8 +80,8 @@ TEST_F(IdToolTest, ADirectoryThatMayNotBeWrittenInIsNamed) {
   const int made = MakeId();
   ASSERT_EQ(seteuid(0), 0);
   EXPECT_EQ(made, 2);
-  EXPECT_THAT(err_.str(), HasSubstr("cannot write in " + Path() +
-                                    ", permission denied: run as the user"));
+  EXPECT_THAT(err_.str(), HasSubstr("cannot write " + Path() +
+                                    "/, permission denied: run as the user"));
 }
 
 TEST_F(IdToolTest, WithoutADatabaseTheErrorNamesBothRemedies) {

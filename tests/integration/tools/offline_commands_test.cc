@@ -410,8 +410,11 @@ TEST_F(OfflineCommandsTest, ADirectoryThatCannotBeWrittenIsNotCalledInUse) {
   fs::permissions("db", fs::perms::owner_all);
   for (const std::string& error : said) {
     EXPECT_THAT(error, HasSubstr("2 "));
-    EXPECT_THAT(error, HasSubstr("cannot write db/LOCK: run as the user of its "
-                                 "program"));
+    EXPECT_THAT(
+        error,
+        HasSubstr(
+            "cannot write db/LOCK, permission denied: run as the user of its "
+            "program"));
     EXPECT_THAT(error, Not(HasSubstr("in use")));
   }
 }
