@@ -118,9 +118,10 @@ class AnswerLog {
   }
 
  private:
-  // How long was waited, and for what at the end, is no other reason, nor how a
-  // connection ended.
+  // For what was waited at the end is no other reason, nor how a connection
+  // ended.
   static std::string Reason(const Status& status) {
+    if (status.ok()) return "";
     if (status.IsTimedOut()) return "silence";
     const std::string text = status.ToString();
     for (const char* end : {"closed the connection", "Connection reset"}) {
@@ -129,14 +130,15 @@ class AnswerLog {
     return text;
   }
 
-  // `why`, and `reason`, by which it is told from another one: empty if all is
-  // well.
+  // `why`, and `reason`, by which it is told from another one, whatever numbers
+  // are in it: empty if all is well.
   void Tell(const std::string& what, const std::string& why,
             const std::string& reason, const std::string& again) {
-    const std::string now = why.empty() ? why : reason;
+    std::string now = reason;
+    std::erase_if(now, [](char c) { return c >= '0' && c <= '9'; });
     std::string& told = told_[what];
     if (told == now) return;
-    told = now;
+    told = std::move(now);
     *err_ << "rocksync exporter: " + (why.empty() ? again : what + ": " + why) +
                  "\n"
           << std::flush;

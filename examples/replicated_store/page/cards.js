@@ -222,6 +222,8 @@ function holdsUpAfter(interval_ms) {
   return interval_ms ? Math.max(HOLDS_UP_MS, HOLDS_UP_SESSIONS * interval_ms) : HOLDS_UP_ON_DEMAND_MS;
 }
 
+const WAIT_FOR_SESSIONS = "they wait for the next sessions";
+
 function hearsNobody(stats) {
   const peers = stats.peers.filter((peer) => peer.configured);
   return peers.length > 0 && peers.every((peer) => peer.last_error && !indexBuild(peer));
@@ -230,10 +232,12 @@ function hearsNobody(stats) {
 function whyKept({ stats, wall_clock_ms: now, session_interval_ms: interval, tombstones_held_up_since_ms: since }) {
   const gc = stats.tombstone_gc;
   if (!gc.epoch) return "no member list: kept permanently";
-  if (!gc.tombstones && !gc.held_up_by) return "none are kept";
-  if (!gc.held_up_by && gc.tombstones * 50 < stats.elements) return "collected once they are 1 in 50 elements";
-  if (gc.held_up_by && stats.paused) return "it is paused, and hears of no acknowledgement";
-  if (gc.held_up_by && hearsNobody(stats)) return "its sessions fail, and it hears of no acknowledgement";
-  if (!gc.held_up_by || !since || now - since < holdsUpAfter(interval)) return "they wait for the next sessions";
+  if (!gc.held_up_by) {
+    if (!gc.tombstones) return "none are kept";
+    return gc.tombstones * 50 < stats.elements ? "collected once they are 1 in 50 elements" : WAIT_FOR_SESSIONS;
+  }
+  if (stats.paused) return "it is paused, and hears of no acknowledgement";
+  if (hearsNobody(stats)) return "its sessions fail, and it hears of no acknowledgement";
+  if (!since || now - since < holdsUpAfter(interval)) return WAIT_FOR_SESSIONS;
   return `held up by ${nameOf(gc.held_up_by, stats)} for ${duration(now - since)}`;
 }

@@ -72,10 +72,9 @@ function sentence(group) {
   return [`${few(names)}: ${said}`, ...group.accusations.map((of) => accusation(of, "it"))].join("; ");
 }
 
-const HOW_HEALED = ["their sessions heal it", "a session heals it, once one is asked for (--sync-interval-ms is 0)"];
-
-function areOnDemand() {
-  return replicas.every(({ status }) => status?.session_interval_ms === 0);
+function howHealed() {
+  const areOnDemand = replicas.every(({ status }) => status?.session_interval_ms === 0);
+  return areOnDemand ? "a session heals it, once one is asked for (--sync-interval-ms is 0)" : "their sessions heal it";
 }
 
 function drawVerdict() {
@@ -93,7 +92,7 @@ function drawVerdict() {
   const differ = whoDiffers();
   if (differ) {
     sentences.unshift(differ);
-    if (!unwell.length) sentences.push(HOW_HEALED[Number(areOnDemand())]);
+    if (!unwell.length) sentences.push(howHealed());
   } else if (unwell.length && unwell.every(({ word, accusations }) => word === OF_ANOTHER && !accusations.length)) {
     sentences.unshift(wellIs(replicas.filter((r) => ofOneCluster(r, replicas[0]))));
   }

@@ -17,13 +17,10 @@ function fill(select, chosen) {
 // One question to a replica at a time: a second waits for the first's answer.
 const askStatus = (replica) => replica.asking ??= refreshStatus(replica).finally(() => delete replica.asking);
 
-// Waits for the answers of those that are asked, but of those of which something
-// `isKnown` only for a moment: one that is frozen does not hold up what is told of
-// the others.
-async function soon(asked, isKnown, question) {
-  const answers = asked.map((replica) => [isKnown(replica), question(replica)]);
-  const moment = new Promise((over) => setTimeout(over, WAIT_MS));
-  await Promise.all(answers.map(([known, answer]) => known ? Promise.race([answer, moment]) : answer));
+// Waits for an answer, but where an earlier one `isKnown` only for a moment: a replica
+// that is frozen does not hold up what is told of the others.
+function soon(answer, isKnown) {
+  return isKnown ? Promise.race([answer, new Promise((over) => setTimeout(over, WAIT_MS))]) : answer;
 }
 
 async function refresh() {
@@ -55,7 +52,7 @@ async function draw() {
   }
   const others = replicas.slice(1);
   if (!replicas[0].status) others.forEach(notAsked);
-  else await soon(others, (replica) => replica.status !== undefined, askStatus);
+  else await Promise.all(others.map((replica) => soon(askStatus(replica), replica.status !== undefined)));
   leaveTwinsOut();
   fill(at("left"), 0);
   fill(at("right"), 1);
@@ -65,9 +62,9 @@ async function draw() {
   const lost = [...reached].some((replica) => !replica.status);
   reached = new Set(replicas.filter((replica) => replica.status));
   if (lost) drawFigures();
-  // It draws, too, at its end, however late that is.
-  await soon([compare], () => replicas.every(hasDigest), (begin) => begin());
-  drawFigures();
+  // It draws at its end, however late that is; until then cards are drawn without it.
+  await soon(compare(), replicas.every(hasDigest));
+  if (comparison) drawFigures();
   document.documentElement.dataset.refreshed = String(Date.now());
 }
 
