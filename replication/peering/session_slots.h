@@ -44,7 +44,7 @@ class SessionSlot {
   struct Progress {
     uint64_t bytes = 0;       // that the connection has carried
     bool only_sends = false;  // this side ships pairs, and is to receive none
-    std::optional<PeerWait::Wait> peer_wait;
+    std::optional<PeerWait::Wait> peer_wait = std::nullopt;
   };
   // Tells whether the session may lend its slot. Called on any thread until the
   // slot goes.

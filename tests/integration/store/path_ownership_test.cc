@@ -215,7 +215,9 @@ TEST_F(SharedPathsTest, TwoThatAreMadeAtOnceShareNoDirectory) {
     EXPECT_NE(said[0].ok(), said[1].ok())
         << said[0].ToString() << " " << said[1].ToString();
     for (const rocksdb::Status& status : said) {
-      if (!status.ok()) EXPECT_TRUE(Mentions(status, "another database"));
+      if (!status.ok()) {
+        EXPECT_TRUE(Mentions(status, "another database"));
+      }
     }
   }
 }

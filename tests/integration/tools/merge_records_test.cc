@@ -104,7 +104,9 @@ class MergeRecordsTest : public testing::Test {
     EXPECT_TRUE(Ok(db->Merge({}, handles[1], "m", "one")));
     EXPECT_TRUE(Ok(db->Put({}, "b", "2")));
     EXPECT_TRUE(Ok(db->Put({}, handles[1], "p", "3")));
-    if (flush) EXPECT_TRUE(Ok(db->Flush({}, handles)));
+    if (flush) {
+      EXPECT_TRUE(Ok(db->Flush({}, handles)));
+    }
     for (ColumnFamilyHandle* handle : handles) {
       EXPECT_TRUE(Ok(db->DestroyColumnFamilyHandle(handle)));
     }

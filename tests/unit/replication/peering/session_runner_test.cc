@@ -35,7 +35,9 @@ class ScriptedSession : public Session {
     }
     --left_;
     mine_ = true;
-    if (peer_wait_ != nullptr) EXPECT_FALSE(peer_wait_->now()) << "it works";
+    if (peer_wait_ != nullptr) {
+      EXPECT_FALSE(peer_wait_->now()) << "it works";
+    }
     return absl::OkStatus();
   }
   bool done() const override { return left_ == 0; }
