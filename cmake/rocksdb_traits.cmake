@@ -32,17 +32,22 @@ struct Policy : rocksdb::FilterPolicy {
   rocksdb::FilterBitsReader* GetFilterBitsReader(
       const rocksdb::Slice&) const override { return nullptr; }
 };
-int main() { return sizeof(new Policy) == 0; }
+int main() { return Policy().Name()[0]; }
 ]=] ROCKSYNC_ROCKSDB_HAS_RTTI)
   unset(CMAKE_REQUIRED_LIBRARIES)
   unset(CMAKE_REQUIRED_FLAGS)
 else()
-  # Not built yet, so there is nothing to ask but its flags. Without RTTI the
-  # policy fits either.
+  # Not built yet, so there is nothing to ask but its flags; RocksDB's own build
+  # turns RTTI off for one build type. Without RTTI the policy fits either.
   set(ROCKSYNC_ROCKSDB_STANDARD 20)
   set(ROCKSYNC_ROCKSDB_HAS_RTTI OFF)
   get_target_property(directory ${ROCKSYNC_ROCKSDB} SOURCE_DIR)
   get_directory_property(flags DIRECTORY ${directory} DEFINITION CMAKE_CXX_FLAGS)
+  foreach(type IN LISTS CMAKE_BUILD_TYPE CMAKE_CONFIGURATION_TYPES)
+    string(TOUPPER ${type} type)
+    get_directory_property(flags_of_type DIRECTORY ${directory} DEFINITION CMAKE_CXX_FLAGS_${type})
+    string(APPEND flags " ${flags_of_type}")
+  endforeach()
 endif()
 if(NOT ROCKSYNC_ROCKSDB_HAS_RTTI AND (is_imported OR flags MATCHES "-fno-rtti"))
   set(kind WARNING)

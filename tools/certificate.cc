@@ -169,10 +169,12 @@ Status ParseId(const std::string& text, uint64_t* id) {
     return Status::OK();
   }
   *id = ParseReplicaId(text).value_or(0);
-  return *id != 0 ? Status::OK()
-                  : Status::InvalidArgument(
-                        "'" + text + "' is no replica id",
-                        "16 hex digits, as `rocksync id` prints them");
+  return *id != 0
+             ? Status::OK()
+             : Status::InvalidArgument(
+                   "'" + text + "' is no replica id",
+                   "16 hex digits, not all of them 0, as `rocksync id` prints "
+                   "them");
 }
 
 // A key that is there stays, so that readers find a pair at every moment. A new

@@ -7,8 +7,8 @@
 #include "replication/reconcile/exchange_messages.h"
 #include "sketch/element/bit_stream.h"
 #include "sketch/element/coding.h"
+#include "sketch/element/gap_coding.h"
 #include "sketch/pinsketch/field.h"
-#include "sketch/pinsketch/gap_coding.h"
 #include "sketch/pinsketch/ranking.h"
 #include "sketch/pinsketch/syndrome_decoder.h"
 
@@ -29,6 +29,8 @@ std::span<const uint32_t> IdsOf(const ShortIds& ids, uint32_t group) {
 }
 
 }  // namespace
+
+size_t MostDecodingBytes() { return DecodingBytes(kMaxSums); }
 
 FinishSender::FinishSender(const KeyedSet* open, const IdShape& shape)
     : open_(open), shape_(shape), ids_(*open, shape), pending_(shape.groups) {

@@ -4,6 +4,7 @@
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_FINISH_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_FINISH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +18,8 @@ namespace rocksync {
 
 // Power sums of one group at most; what needs more is left to a retry.
 inline constexpr uint32_t kMaxSums = 512;
+// Bytes of memory that decoding them takes.
+size_t MostDecodingBytes();
 
 // Differences of a group that was given up, by the sums it has had.
 inline constexpr double kLeftOfGroup = 1.1;

@@ -8,7 +8,7 @@
 #include "replication/session/storage_view.h"
 #include "sketch/element/bit_stream.h"
 #include "sketch/element/coding.h"
-#include "sketch/pinsketch/gap_coding.h"
+#include "sketch/element/gap_coding.h"
 
 namespace rocksync {
 namespace {

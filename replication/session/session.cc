@@ -18,7 +18,6 @@
 #include "replication/session/opening.h"
 #include "replication/session/session_snapshot.h"
 #include "replication/session/turn.h"
-#include "sketch/pinsketch/syndrome_decoder.h"
 
 namespace rocksync {
 namespace {
@@ -433,14 +432,13 @@ void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options) {
   // What finding out which leaves differ takes. It is free again by the time
   // that a sketch of a batch is decoded, so the larger of the two counts.
   constexpr size_t kLeafBytes = 40;
-  constexpr size_t kDecodingBytes = DecodingBytes(kMaxSums);
   // The sums of a sketch, and what a session takes for anything at all.
   constexpr size_t kBaseBytes = size_t{256} << 10;
   // An element of a batch, what an exchange makes of it, and what was gained.
   constexpr size_t kElementBytes = 96;
   constexpr size_t kTurnShare = 64;
   const size_t fixed =
-      kBaseBytes + std::max(kLeafBytes * leaves, kDecodingBytes);
+      kBaseBytes + std::max(kLeafBytes * leaves, MostDecodingBytes());
   const size_t left = max_bytes > fixed ? max_bytes - fixed : 0;
   options->max_batch_elements = std::max<size_t>(1, left / kElementBytes);
   options->max_turn_bytes =

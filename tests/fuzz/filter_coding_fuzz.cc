@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sketch/element/bit_stream.h"
+#include "sketch/element/gap_coding.h"
 #include "sketch/filter/filter_coding.h"
-#include "sketch/pinsketch/gap_coding.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;

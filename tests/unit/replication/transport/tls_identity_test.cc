@@ -4,8 +4,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdarg>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -15,30 +13,12 @@
 #include <vector>
 
 #include "rocksdb/env.h"
+#include "tests/support/kept_log.h"
 #include "tests/unit/replication/transport/cluster.h"
 #include "tests/unit/replication/transport/raw_peer.h"
 
 namespace rocksync {
 namespace {
-
-class KeptLog : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char* format, va_list arguments) override {
-    char line[1024];
-    std::vsnprintf(line, sizeof line, format, arguments);
-    const std::lock_guard lock(mutex_);
-    lines_.push_back(line);
-  }
-  std::vector<std::string> lines() const {
-    const std::lock_guard lock(mutex_);
-    return lines_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
 
 class TlsIdentity : public ::testing::Test {
  protected:

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sketch/element/bit_stream.h"
-#include "sketch/pinsketch/gap_coding.h"
+#include "sketch/element/gap_coding.h"
 #include "sketch/planning/cost_model.h"
 
 namespace rocksync {

@@ -1,4 +1,4 @@
-#include "sketch/pinsketch/gap_coding.h"
+#include "sketch/element/gap_coding.h"
 
 #include "sketch/element/mapping.h"
 

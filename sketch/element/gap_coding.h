@@ -2,8 +2,8 @@
 // entropy of a random subset, and without a header: for what fits few bytes.
 // Large filters use filter_coding.h.
 
-#ifndef ROCKSYNC_SKETCH_PINSKETCH_GAP_CODING_H_
-#define ROCKSYNC_SKETCH_PINSKETCH_GAP_CODING_H_
+#ifndef ROCKSYNC_SKETCH_ELEMENT_GAP_CODING_H_
+#define ROCKSYNC_SKETCH_ELEMENT_GAP_CODING_H_
 
 #include <cstdint>
 #include <span>
@@ -27,4 +27,4 @@ void PutPositions(std::span<const uint64_t> positions, uint64_t range,
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_SKETCH_PINSKETCH_GAP_CODING_H_
+#endif  // ROCKSYNC_SKETCH_ELEMENT_GAP_CODING_H_
