@@ -15,8 +15,11 @@ namespace rocksync {
 
 struct VerifyOptions {
   // At most this many keys are told; a comparison that comes to more ends
-  // there. At least 1. Memory: each costs its key and about 150 bytes, 16 MiB
-  // in all at most, which ends a comparison too.
+  // there. At least 1. What differs at the first look may be in flight: up to
+  // 20 000 keys of it (`max_keys` + 1, if that is more) are held and looked at
+  // again. Each costs its key and about 150 bytes, 16 MiB in all at most. The
+  // first look ends where it has come to so many, and if all of these have
+  // arrived at a later look, the comparison is Incomplete.
   uint64_t max_keys = 1000;
 
   // A key counts as different only if it still differs when it is looked at
@@ -55,8 +58,8 @@ struct VerifyResult {
   // All was compared and nothing differs. Said only of equal digests at the
   // first look, or if what differed then had arrived at a later one.
   bool equal = false;
-  // All was compared; false if max_keys ended it, or if quarantined pairs were
-  // left out.
+  // All was compared; false if the number of keys ended it (max_keys), or if
+  // quarantined pairs were left out.
   bool complete = false;
   uint64_t elements = 0;     // pairs and tombstones here, at the first look
   uint64_t differences = 0;  // keys told

@@ -1,6 +1,8 @@
 #include "replication/peering/verification.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace rocksync {
@@ -10,6 +12,11 @@ using std::chrono::milliseconds;
 
 constexpr size_t kMaxHeldBytes = size_t{16} << 20;
 constexpr size_t kDifferenceBytes = 150;
+// Of keys that differ at the first look most may be on their way, so more are
+// held than may be told.
+constexpr uint64_t kMostCandidates = 20'000;
+// Keys that a later look is at.
+constexpr size_t kLookedAtAtOnce = 4096;
 // The second look comes this long after the first, then each twice as long
 // after the one before.
 constexpr milliseconds kFirstPause{500};
@@ -72,9 +79,13 @@ class Verification {
         return rocksdb::Status::Aborted("stopped between two looks");
       }
       waited += pause;
-      s = LookAgain();
+      s = LookAgain(/*last=*/waited == options_.in_flight_wait);
     }
     if (!s.ok()) return s;
+    if (differing_.size() > options_.max_keys) {
+      differing_.resize(options_.max_keys);
+      result_->complete = false;
+    }
     for (const Difference& difference : differing_) Tell(difference, differs);
     result_->differences = differing_.size();
     if (vanished_ > 0) result_->complete = false;
@@ -91,13 +102,11 @@ class Verification {
   }
 
   rocksdb::Status FirstLook() {
-    bool enough = false;
+    const uint64_t most = MostHeld();
     VerifyTask task;
     task.found = [&](Difference difference) {
-      // One more than may be told shows that there are more.
-      if (differing_.size() == options_.max_keys ||
-          held_bytes_ > kMaxHeldBytes) {
-        enough = true;
+      if (differing_.size() == most || held_bytes_ > kMaxHeldBytes) {
+        enough_ = true;
         return false;
       }
       held_bytes_ += difference.key.size() + kDifferenceBytes;
@@ -114,13 +123,27 @@ class Verification {
     }
     result_->complete =
         report.compared && report.left_out == 0 && report.peer_left_out == 0;
-    if (report.compared || enough) return s;
+    if (report.compared || enough_) return s;
     return rocksdb::Status::Incomplete(
         report.expired ? "comparing took longer than a snapshot may be kept"
                        : "one side has pairs whose index entries do not read");
   }
 
+  uint64_t MostHeld() const {
+    if (options_.in_flight_wait == milliseconds(0)) return options_.max_keys;
+    // One more than may be told shows that there are more.
+    return std::max(kMostCandidates,
+                    std::min(options_.max_keys, UINT64_MAX - 1) + 1);
+  }
+
   rocksdb::Status NotCompared() const {
+    if (enough_ && differing_.empty()) {
+      return rocksdb::Status::Incomplete(
+          "the first " + std::to_string(result_->in_flight) +
+              " keys that differed were on their way and have arrived, and "
+              "what follows them was not compared",
+          "compare again while less is written");
+    }
     if (vanished_ > 0) {
       return rocksdb::Status::Incomplete(
           "at a second look neither set held anything of " +
@@ -138,20 +161,39 @@ class Verification {
         QuarantineRemedy());
   }
 
-  // Keeps what still differs, in order.
-  rocksdb::Status LookAgain() {
-    VerifyTask task;
-    for (const Difference& difference : differing_) {
-      task.keys.emplace_back(difference.family, difference.key);
-    }
+  // Keeps what still differs, in order. If there is time for one more look, it
+  // is enough to know that something does; at the last one, what may be told
+  // and one more.
+  rocksdb::Status LookAgain(bool last) {
+    const uint64_t wanted = last ? options_.max_keys : 0;
     std::vector<Difference> still;
     size_t looked = 0;
+    while (looked < differing_.size() && still.size() <= wanted) {
+      const rocksdb::Status s = LookAtSome(&looked, &still);
+      if (!s.ok()) return s;
+    }
+    if (!last) {
+      std::move(differing_.begin() + static_cast<ptrdiff_t>(looked),
+                differing_.end(), std::back_inserter(still));
+    }
+    differing_ = std::move(still);
+    return rocksdb::Status::OK();
+  }
+
+  // Looks at those of differing_ from `*looked` on, as many as one look takes.
+  rocksdb::Status LookAtSome(size_t* looked, std::vector<Difference>* still) {
+    const size_t end = std::min(differing_.size(), *looked + kLookedAtAtOnce);
+    VerifyTask task;
+    for (size_t i = *looked; i < end; ++i) {
+      task.keys.emplace_back(differing_[i].family, differing_[i].key);
+    }
     task.found = [&](Difference now) {
-      const Difference& first = differing_[looked++];
+      if (*looked == end) return false;
+      const Difference& first = differing_[(*looked)++];
       if (Vanished(first, now)) {
         ++vanished_;
       } else if (StillDiffers(first, now)) {
-        still.push_back(first);
+        still->push_back(first);
       } else {
         ++result_->in_flight;
       }
@@ -160,11 +202,9 @@ class Verification {
     SessionReport report;
     const rocksdb::Status s = Session(task, &report);
     if (!s.ok()) return s;
-    if (!report.compared || looked != differing_.size()) {
-      return rocksdb::Status::Incomplete("a second look ended early");
-    }
-    differing_ = std::move(still);
-    return s;
+    return report.compared && *looked == end
+               ? s
+               : rocksdb::Status::Incomplete("a second look ended early");
   }
 
   void Tell(const Difference& difference,
@@ -182,8 +222,10 @@ class Verification {
   const VerifyOptions& options_;
   const VerificationSteps& steps_;
   VerifyResult* const result_;
+  // That differ as far as is known, in the order of the first look.
   std::vector<Difference> differing_;
   size_t held_bytes_ = 0;
+  bool enough_ = false;  // the first look ended as it had found so many
   uint64_t vanished_ = 0;
 };
 

@@ -35,9 +35,10 @@ struct VerificationSteps {
 
 // Looks once, then at growing distances until nothing differs any more or
 // options.in_flight_wait has passed, and tells `differs` what is left. Aborted:
-// stopped. Incomplete: a session ended without having compared everything for
-// another reason than options.max_keys, or quarantined pairs were left out of
-// what it compared; the message says which. What differs is told all the same.
+// stopped. Incomplete: a session ended without having compared everything, and
+// nothing that it came to differs in the end; or quarantined pairs were left
+// out of what it compared; the message says which. What differs is told all the
+// same.
 rocksdb::Status RunVerification(const VerifyOptions& options,
                                 const VerificationSteps& steps,
                                 const DifferenceCallback& differs,

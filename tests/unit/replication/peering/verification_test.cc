@@ -2,6 +2,8 @@
 
 #include "replication/peering/verification.h"
 
+#include <climits>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -113,6 +115,103 @@ TEST_F(VerificationTest, APairThatVanishesFromBothSetsHasNotArrived) {
 TEST_F(VerificationTest, ATombstoneMayBeCollectedMeanwhile) {
   const rocksdb::Status status = Run({Found({}, Tombstone(6)), Found({}, {})});
   EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_TRUE(result_.equal);
+}
+
+// Many keys, each of which arrives at a look of its own: 1 is the first that
+// may not find it.
+class LooksAtMany : public ::testing::Test {
+ protected:
+  static constexpr int kNever = INT_MAX;
+
+  // `arrives`: for each key, in order, the look at which it agrees.
+  rocksdb::Status Run(uint64_t max_keys, std::vector<int> arrives) {
+    asked_.clear();
+    told_ = 0;
+    VerificationSteps steps;
+    steps.families = {"default"};
+    steps.sleep = [this](std::chrono::milliseconds) {
+      ++slept_;
+      return true;
+    };
+    steps.session = [&](const VerifyTask& task, SessionReport* report) {
+      *report = {};
+      std::vector<std::string> keys;
+      if (slept_ > 0) asked_.push_back(task.keys.size());
+      for (const auto& [family, key] : task.keys) keys.push_back(key);
+      for (size_t i = 0; slept_ == 0 && i < arrives.size(); ++i) {
+        if (arrives[i] > 0) keys.push_back(std::to_string(i));
+      }
+      for (const std::string& key : keys) {
+        const bool there = arrives.at(std::stoul(key)) <= slept_;
+        if (!task.found({0, key, there ? Live(5) : Held(), Live(5)})) {
+          return rocksdb::Status::OK();
+        }
+      }
+      report->compared = true;
+      return rocksdb::Status::OK();
+    };
+    VerifyOptions options;
+    options.max_keys = max_keys;
+    return RunVerification(
+        options, steps, [this](const KeyDifference&) { ++told_; }, &result_);
+  }
+
+  VerifyResult result_;
+  int slept_ = 0;
+  std::vector<size_t> asked_;  // keys that later looks were at
+  uint64_t told_ = 0;
+};
+
+TEST_F(LooksAtMany, MoreThanMayBeToldAreOnTheirWay) {
+  const rocksdb::Status status = Run(1, std::vector<int>(5000, 1));
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_TRUE(result_.equal);
+  EXPECT_EQ(result_.in_flight, 5000u);
+  EXPECT_EQ(asked_, (std::vector<size_t>{4096, 904})) << "without a pause";
+}
+
+TEST_F(LooksAtMany, WhatDiffersIsFoundAmongWhatArrives) {
+  std::vector<int> arrives(9000, 1);
+  arrives[8000] = arrives[100] = kNever;
+  const rocksdb::Status status = Run(10, arrives);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_FALSE(result_.equal);
+  EXPECT_TRUE(result_.complete);
+  EXPECT_EQ(told_, 2u);
+  EXPECT_EQ(result_.differences, 2u);
+  EXPECT_EQ(result_.in_flight, 8998u);
+}
+
+TEST_F(LooksAtMany, NoMoreIsLookedAtThanTellsThatThereAreMore) {
+  const rocksdb::Status status = Run(10, std::vector<int>(9000, kNever));
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_FALSE(result_.equal);
+  EXPECT_FALSE(result_.complete);
+  EXPECT_EQ(told_, 10u);
+  EXPECT_EQ(result_.differences, 10u);
+  for (const size_t keys : asked_) EXPECT_EQ(keys, 4096u);
+}
+
+TEST_F(LooksAtMany, AsManyAsMayBeToldAreAll) {
+  const rocksdb::Status status = Run(10, std::vector<int>(10, kNever));
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_TRUE(result_.complete);
+  EXPECT_EQ(told_, 10u);
+}
+
+TEST_F(LooksAtMany, WhatFollowsThoseThatAreHeldIsNotCalledDifferent) {
+  const rocksdb::Status status = Run(10, std::vector<int>(20'001, 1));
+  EXPECT_TRUE(status.IsIncomplete()) << status.ToString();
+  EXPECT_NE(status.ToString().find("the first 20000 keys that differed"),
+            std::string::npos)
+      << status.ToString();
+  EXPECT_FALSE(result_.equal);
+  EXPECT_FALSE(result_.complete);
+  EXPECT_EQ(told_, 0u);
+
+  slept_ = 0;
+  EXPECT_TRUE(Run(20'000, std::vector<int>(20'001, 1)).ok());
   EXPECT_TRUE(result_.equal);
 }
 
