@@ -137,7 +137,7 @@ void PrintPeers(const StatusFields& status, std::ostream& out) {
         << "): proven equal "
         << Ago(peer.Number("last_proven_equal_ms"), now_ms) << ", "
         << Counted(peer.Number("sessions"), "session") << ", "
-        << peer.Number("sessions_failed") << " failed";
+        << peer.Number("sessions_failed") << " failed sessions and attempts";
     if (!peer.Flag("configured", true)) out << ", not configured";
     if (peer.Flag("in_session")) {
       out << ", " << InSession(StatusFields(peer.Part("last_session")));

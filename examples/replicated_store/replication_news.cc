@@ -85,6 +85,7 @@ void ReplicationNews::Log(const ReplicationStats& stats,
   LogRefusedCallers(stats);
   LogCertificates(stats);
   LogDiskSpace(stats);
+  LogScrub(stats.scrub);
   LogHeldBack(index);
 }
 
@@ -153,6 +154,24 @@ void ReplicationNews::LogDiskSpace(const ReplicationStats& stats) {
         disk.free_bytes, disk.min_free_bytes);
   } else {
     spdlog::info("there is room on the disk again, writes go on");
+  }
+}
+
+void ReplicationNews::LogScrub(const ScrubStats& scrub) {
+  const uint64_t known =
+      std::exchange(corruption_found_, scrub.corruption_found);
+  if (scrub.corruption_found > known) {
+    const uint64_t found = scrub.corruption_found - known;
+    spdlog::warn(
+        "the scrub found {} {} not what was written; the next sessions bring "
+        "what peers have",
+        found, found == 1 ? "pair that is" : "pairs that are");
+  }
+  if (std::exchange(scrub_error_, scrub.last_error) == scrub.last_error) return;
+  if (scrub.last_error.empty()) {
+    spdlog::info("the scrub reads all again");
+  } else {
+    spdlog::warn("scrub: {}", scrub.last_error);
   }
 }
 

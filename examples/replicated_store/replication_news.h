@@ -65,6 +65,8 @@ class ReplicationNews {
   void LogCertificates(const ReplicationStats& stats);
   // That writes are refused, since the disk is full, and that they go on.
   void LogDiskSpace(const ReplicationStats& stats);
+  // That a scrub found corruption, or cannot read all.
+  void LogScrub(const ScrubStats& scrub);
   // That pairs of a replica are held back, and that they are no longer.
   void LogHeldBack(const IndexStats& index);
 
@@ -74,6 +76,8 @@ class ReplicationNews {
   uint64_t certificate_renewals_ = 0;
   bool writes_refused_ = false;
   std::string write_error_;
+  uint64_t corruption_found_ = 0;
+  std::string scrub_error_;
   uint64_t held_back_replica_ = 0;
 };
 

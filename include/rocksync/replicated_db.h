@@ -111,7 +111,8 @@ struct RestampResult {
 //    the listener.
 //  * SingleDelete is written as Delete.
 //  * Merge is resolved under the lock, see ReplicatedDBOptions::merge_families.
-//  * DeleteRange deletes the keys held at that moment, one tombstone each.
+//  * DeleteRange deletes the keys held at that moment, one tombstone each. An
+//    end before its beginning is InvalidArgument, as RocksDB's memtable says.
 //  * Refused with NotSupported or InvalidArgument and a message that names the
 //    remedy: WriteOptions::disableWAL, PutEntity, user-defined timestamps,
 //    IngestExternalFile(s), DeleteFile, CreateColumnFamilyWithImport,
@@ -584,6 +585,13 @@ class ReplicatedDB : public VersionSpecificDB {
                                rocksdb::ColumnFamilyHandle* family,
                                const rocksdb::Slice* begin,
                                const rocksdb::Slice* end) override;
+  using StackableDB::SuggestCompactRange;
+  rocksdb::Status SuggestCompactRange(rocksdb::ColumnFamilyHandle* family,
+                                      const rocksdb::Slice* begin,
+                                      const rocksdb::Slice* end) override;
+  using StackableDB::PromoteL0;
+  rocksdb::Status PromoteL0(rocksdb::ColumnFamilyHandle* family,
+                            int target_level) override;
   rocksdb::Status EnableAutoCompaction(
       const std::vector<rocksdb::ColumnFamilyHandle*>& families) override;
   // With DBOptions::atomic_flush the index is flushed with the families.
@@ -608,6 +616,8 @@ class ReplicatedDB : public VersionSpecificDB {
   ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store);
 
   // VersionSpecificDB's.
+  rocksdb::Status CheckKnown(
+      rocksdb::ColumnFamilyHandle* family) const override;
   rocksdb::Status CheckSetOptions(
       rocksdb::ColumnFamilyHandle* family,
       const std::unordered_map<std::string, std::string>& options)

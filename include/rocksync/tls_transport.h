@@ -79,9 +79,10 @@ struct TlsTransportOptions {
 // system choose when listening.
 //
 // Files that are renewed are taken up by the next connection, dialed or
-// accepted; those that are open keep what they began with. Until the new files
-// fit one another, or if they name another replica, the earlier ones stay in
-// use. Replace them whole (rename), or write the certificate last.
+// accepted; those that are open keep what they began with. While the new files
+// do not fit one another, do not read or name another replica, the earlier ones
+// stay in use, and each connection tries the new ones again. Replace them whole
+// (rename), or write the certificate last.
 // InvalidArgument: a missing option, or a file that is not what it should be,
 // e.g. a key that belongs to another certificate; Expired: the certificate or
 // its CA is no longer valid; IOError: a file that cannot be read. The message

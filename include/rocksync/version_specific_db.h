@@ -152,6 +152,12 @@ class VersionSpecificDB : public rocksdb::StackableDB {
   rocksdb::Status FlushWAL(const rocksdb::FlushWALOptions& options) override;
 #endif
 
+#if ROCKSYNC_ROCKSDB_AT_LEAST(11, 9)
+  // Of a handle of another database nothing: they return no status.
+  void AbortCompactions(rocksdb::ColumnFamilyHandle* family) override;
+  void ResumeCompactions(rocksdb::ColumnFamilyHandle* family) override;
+#endif
+
   // As RocksDB's; Close knows how many iterators are held.
 #if ROCKSYNC_ROCKSDB_AT_LEAST(9, 2)
   using StackableDB::NewCoalescingIterator;
@@ -173,6 +179,9 @@ class VersionSpecificDB : public rocksdb::StackableDB {
  protected:
   using StackableDB::StackableDB;
 
+  // OK: the handle is of a family of this database.
+  virtual rocksdb::Status CheckKnown(
+      rocksdb::ColumnFamilyHandle* family) const = 0;
   // OK: `call` may go on to RocksDB, as the family is not replicated.
   virtual rocksdb::Status MayPass(rocksdb::ColumnFamilyHandle* family,
                                   const std::string& call,

@@ -25,7 +25,7 @@ import threading
 import time
 import weakref
 
-from ._calls import Beginnings, Calls, Token, Tokens, in_another_thread, interrupts, signals_later
+from ._calls import Beginnings, Calls, Token, Tokens, in_another_thread, interrupts, printed, signals_later
 from ._library import (BEFORE_APPLY, CHANGE, CLONE, DIFFERS, NO_DESTRUCTOR, SESSION, Error, call, library, read_bytes,
                        take_text)
 
@@ -72,9 +72,9 @@ def open(path, *, cluster, secret, create=True, open_copy_as_new_replica=False, 
     A plain database is adopted in the background.
 
     `apply_hook` is called with a list of Change for every batch from peers
-    before it is applied, on a thread of the library's. It must be quick; what
-    it tries to write to the database is refused. An exception of it is printed,
-    and changes nothing."""
+    before it is applied, on a thread of the library's, or the one that calls
+    `sync`. It must be quick; what it tries to write to the database is refused.
+    An exception of it is printed, and changes nothing."""
     with _beginning.enter():
         return Database(path, cluster, secret, create, open_copy_as_new_replica, apply_hook)
 
@@ -419,7 +419,7 @@ class Database(_Closable, collections.abc.MutableMapping):
         _callable("apply_hook", apply_hook)
 
         def hook(_, changes):
-            with self._calls.inside():
+            with self._calls.inside(), printed():
                 apply_hook(_changes(changes))
 
         self._hook = BEFORE_APPLY(hook)  # lives as long as the database

@@ -262,7 +262,8 @@ def interrupts(end=lambda: None):
         # what a finalizer does, unless it is to end the program.
         error = unraisable.exc_value
         ours = threading.get_ident() == threading.main_thread().ident and isinstance(error, BaseException)
-        if ours and (not isinstance(error, Exception) or "ctypes callback" in (unraisable.err_msg or "")):
+        if ours and (not isinstance(error, Exception) or
+                     "ctypes callback" in (unraisable.err_msg or "") and not hasattr(error, _PRINTED)):
             lost.append(error)
             end()
         else:
@@ -275,6 +276,20 @@ def interrupts(end=lambda: None):
         sys.unraisablehook = before
         if lost:
             raise lost[0]
+
+
+_PRINTED = "_rocksync_is_printed"
+
+
+@contextlib.contextmanager
+def printed():
+    """In a callback whose exceptions are printed, in whatever thread, and are no
+    matter of the call that it is called in; but what ends the program is."""
+    try:
+        yield
+    except Exception as error:
+        setattr(error, _PRINTED, True)
+        raise
 
 
 def in_another_thread(function):

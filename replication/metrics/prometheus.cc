@@ -99,7 +99,7 @@ struct Member {
 const Row<ReplicationStats> kOfReplica[] = {
     {"rocksync_elements", kGauge,
      "Pairs and tombstones, as of the beginning of the latest session; 0 "
-     "before the first.",
+     "before the first since the start.",
      [](const ReplicationStats& s) { return std::to_string(s.elements); }},
     {"rocksync_paused", kGauge, "1 while no session begins here.",
      [](const ReplicationStats& s) { return std::to_string(s.paused); }},
@@ -266,6 +266,12 @@ const Row<ReplicationStats> kOfReplica[] = {
      "Keys and ranges that scrubs passed over, as they did not read.",
      [](const ReplicationStats& s) {
        return std::to_string(s.scrub.unreadable);
+     }},
+    {"rocksync_scrub_incomplete", kGauge,
+     "1 while the last scrub has left out what it could not read, or the one "
+     "that runs does not go on because of an error.",
+     [](const ReplicationStats& s) {
+       return std::to_string(!s.scrub.last_error.empty());
      }},
     {"rocksync_scrub_repaired_total", kCounter,
      "Quarantined pairs that the pair of a peer replaced.",

@@ -213,7 +213,7 @@ Status ReplicatedDB::SingleDelete(const WriteOptions& options,
   if (store_->families()->Find(family) != nullptr) {
     return store_->writer()->WriteOne(options, family, key, nullptr);
   }
-  const Status known = store_->families()->CheckKnown(family);
+  const Status known = CheckKnown(family);
   return known.ok()
              ? store_->indexed()->db()->SingleDelete(options, family, key)
              : known;
@@ -222,7 +222,7 @@ Status ReplicatedDB::SingleDelete(const WriteOptions& options,
 Status ReplicatedDB::DeleteRange(const WriteOptions& options,
                                  ColumnFamilyHandle* family,
                                  const Slice& begin_key, const Slice& end_key) {
-  Status status = store_->families()->CheckKnown(family);
+  Status status = CheckKnown(family);
   rocksdb::WriteBatch batch;
   if (status.ok()) status = batch.DeleteRange(family, begin_key, end_key);
   return status.ok() ? store_->writer()->WriteMany(options, &batch) : status;
@@ -231,7 +231,7 @@ Status ReplicatedDB::DeleteRange(const WriteOptions& options,
 Status ReplicatedDB::Merge(const WriteOptions& options,
                            ColumnFamilyHandle* family, const Slice& key,
                            const Slice& value) {
-  Status status = store_->families()->CheckKnown(family);
+  Status status = CheckKnown(family);
   rocksdb::WriteBatch batch;
   if (status.ok()) status = batch.Merge(family, key, value);
   return status.ok() ? store_->writer()->WriteMany(options, &batch) : status;
@@ -247,16 +247,15 @@ Status ReplicatedDB::Write(const WriteOptions& options,
 Status ReplicatedDB::MayPass(ColumnFamilyHandle* family,
                              const std::string& call,
                              const std::string& remedy) const {
-  return store_->families()->Find(family) != nullptr
-             ? Refuse(call, remedy)
-             : store_->families()->CheckKnown(family);
+  return store_->families()->Find(family) != nullptr ? Refuse(call, remedy)
+                                                     : CheckKnown(family);
 }
 
 Status ReplicatedDB::CheckSetOptions(
     ColumnFamilyHandle* family,
     const std::unordered_map<std::string, std::string>& options) const {
   const Family* const replicated = store_->families()->Find(family);
-  if (replicated == nullptr) return store_->families()->CheckKnown(family);
+  if (replicated == nullptr) return CheckKnown(family);
   return CheckChangedOptions(replication_options(), replicated->name,
                              db_->GetDBOptions(), db_->GetOptions(family),
                              options);
@@ -366,7 +365,7 @@ Status ReplicatedDB::CompactFiles(
     const std::vector<std::string>& input_file_names, int output_level,
     int output_path_id, std::vector<std::string>* output_file_names,
     rocksdb::CompactionJobInfo* info) {
-  const Status known = store_->families()->CheckKnown(family);
+  const Status known = CheckKnown(family);
   if (!known.ok()) return known;
   rocksdb::CompactionJobInfo scratch;
   if (info == nullptr) info = &scratch;
@@ -384,17 +383,32 @@ Status ReplicatedDB::CompactFiles(
 
 // Not data.
 
+Status ReplicatedDB::CheckKnown(ColumnFamilyHandle* family) const {
+  return store_->families()->CheckKnown(family);
+}
+
 Status ReplicatedDB::CompactRange(const rocksdb::CompactRangeOptions& options,
                                   ColumnFamilyHandle* family,
                                   const Slice* begin, const Slice* end) {
-  const Status known = store_->families()->CheckKnown(family);
+  const Status known = CheckKnown(family);
   return known.ok() ? db_->CompactRange(options, family, begin, end) : known;
+}
+
+Status ReplicatedDB::SuggestCompactRange(ColumnFamilyHandle* family,
+                                         const Slice* begin, const Slice* end) {
+  const Status known = CheckKnown(family);
+  return known.ok() ? db_->SuggestCompactRange(family, begin, end) : known;
+}
+
+Status ReplicatedDB::PromoteL0(ColumnFamilyHandle* family, int target_level) {
+  const Status known = CheckKnown(family);
+  return known.ok() ? db_->PromoteL0(family, target_level) : known;
 }
 
 Status ReplicatedDB::EnableAutoCompaction(
     const std::vector<ColumnFamilyHandle*>& families) {
   for (ColumnFamilyHandle* family : families) {
-    const Status known = store_->families()->CheckKnown(family);
+    const Status known = CheckKnown(family);
     if (!known.ok()) return known;
   }
   return db_->EnableAutoCompaction(families);
@@ -411,7 +425,7 @@ Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
   const Status writable = Counted()->LogStatus();
   if (!writable.ok()) return writable;
   for (ColumnFamilyHandle* family : families) {
-    const Status known = store_->families()->CheckKnown(family);
+    const Status known = CheckKnown(family);
     if (!known.ok()) return known;
   }
   if (!db_->GetDBOptions().atomic_flush) return db_->Flush(options, families);

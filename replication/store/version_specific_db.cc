@@ -200,6 +200,16 @@ Status VersionSpecificDB::CommitFileIngestionHandles(
 }
 #endif
 
+#if ROCKSYNC_ROCKSDB_AT_LEAST(11, 9)
+void VersionSpecificDB::AbortCompactions(ColumnFamilyHandle* family) {
+  if (CheckKnown(family).ok()) db_->AbortCompactions(family);
+}
+
+void VersionSpecificDB::ResumeCompactions(ColumnFamilyHandle* family) {
+  if (CheckKnown(family).ok()) db_->ResumeCompactions(family);
+}
+#endif
+
 #if ROCKSYNC_ROCKSDB_AT_LEAST(9, 2)
 std::unique_ptr<rocksdb::Iterator> VersionSpecificDB::NewCoalescingIterator(
     const ReadOptions& options,

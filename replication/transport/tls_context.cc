@@ -87,6 +87,13 @@ int OnVerify(int ok, X509_STORE_CTX* store) {
   return 0;
 }
 
+// Of a file in which a certificate was read a moment ago.
+rocksdb::Status Unusable(const std::string& file) {
+  return rocksdb::Status::InvalidArgument(
+      file + " cannot be used, or was changed while it was read",
+      TakeOpenSslError());
+}
+
 rocksdb::Status Missing(const char* option) {
   return rocksdb::Status::InvalidArgument(
       std::string("TlsTransportOptions::") + option + " is empty",
@@ -140,8 +147,7 @@ rocksdb::Status TlsContext::UseFiles(const std::string& private_key_file) {
   if (s.ok()) s = ReadPrivateKey(private_key_file, &key);
   if (!s.ok()) return s;
   if (SSL_CTX_load_verify_file(ctx_.get(), ca_file_.c_str()) != 1) {
-    return rocksdb::Status::InvalidArgument("CA file " + ca_file_,
-                                            TakeOpenSslError());
+    return Unusable("CA file " + ca_file_);
   }
   // The cluster's CA may be an intermediate one; then it, and not who signed
   // it, is what we trust.
@@ -149,8 +155,7 @@ rocksdb::Status TlsContext::UseFiles(const std::string& private_key_file) {
                        X509_V_FLAG_PARTIAL_CHAIN);
   if (SSL_CTX_use_certificate_chain_file(ctx_.get(),
                                          certificate_file_.c_str()) != 1) {
-    return rocksdb::Status::InvalidArgument("certificate " + certificate_file_,
-                                            TakeOpenSslError());
+    return Unusable("certificate " + certificate_file_);
   }
   if (SSL_CTX_use_PrivateKey(ctx_.get(), key.get()) != 1 ||
       SSL_CTX_check_private_key(ctx_.get()) != 1) {

@@ -31,7 +31,10 @@ std::shared_ptr<const TlsContext> TlsFiles::Current() {
   {
     const std::lock_guard lock(mutex_);
     const Signatures now = Look();
-    if (now == read_) return context_;
+    // What did not do may do now: its owner and mode may have changed since, or
+    // its time have come.
+    const bool changed = now != read_;
+    if (!changed && error_.empty()) return context_;
     read_ = now;
     renewed = Read(&context);
     if (renewed.ok() && context->replica_id() != context_->replica_id()) {
@@ -46,7 +49,9 @@ std::shared_ptr<const TlsContext> TlsFiles::Current() {
       context_ = std::move(context);
       ++renewals_;
     }
-    error_ = renewed.ok() ? "" : renewed.ToString();
+    const std::string before = std::exchange(
+        error_, renewed.ok() ? std::string() : renewed.ToString());
+    if (!changed && error_ == before) return context_;
     context = context_;
   }
   Tell(renewed, *context);

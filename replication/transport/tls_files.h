@@ -30,8 +30,9 @@ class TlsFiles {
                               std::unique_ptr<TlsFiles>* files);
 
   // For a new connection. Looks whether a file has changed, and reads them anew
-  // if so. While they do not fit, as between the writing of a key and that of
-  // its certificate, what was read before stays in use.
+  // if so. While they cannot be used, as between the writing of a key and that
+  // of its certificate, what was read before stays in use, and each call reads
+  // them again.
   std::shared_ptr<const TlsContext> Current();
 
   // Of what Current() returns.

@@ -93,6 +93,7 @@ function health(replica) {
   if (stats.disk?.write_error) return ["bad", "takes no writes"];
   if (stats.disk?.log_batches_dropped) return ["bad", "its log was damaged"];
   if (stats.index?.error) return ["bad", "index build stopped"];
+  if (stats.scrub.last_error) return ["bad", "its scrub could not read all of it"];
   if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms) return ["bad", "certificate expired"];
   if (stats.paused) return ["warn", "paused"];
   if (stats.index && !stats.index.done) return ["warn", `${stats.index.activity}, ${stats.index.percent} %: no session begins`];
@@ -186,23 +187,12 @@ function card(replica) {
     made.append(element("p", "error bad", `${count(stats.disk.log_batches_dropped)} batches of its damaged log were dropped when it was opened`));
   }
   if (stats.disk?.write_error) made.append(element("p", "error bad", stats.disk.write_error));
+  if (stats.scrub.last_error) made.append(element("p", "error bad", stats.scrub.last_error));
   if (stats.certificate_error) made.append(element("p", "error warn", stats.certificate_error));
   const peers = element("ul", "peers");
   for (const peer of stats.peers) peers.append(...peerLines(peer, status, isCurrent(replica)));
   if (peers.childElementCount) made.append(peers);
   return made;
-}
-
-// What the page of another version leaves out must not keep the others from being
-// drawn: an error here makes that replica alone one that was not reached.
-function drawAlone(replica) {
-  try {
-    card(replica);
-    whyKept(replica.status);
-    if (!Array.isArray(replica.status.traffic)) throw new Error("its traffic is no list");
-  } catch (error) {
-    throw new Error(`the page there is of another version: ${error.message}`);
-  }
 }
 
 function drawReplicas() {

@@ -101,9 +101,7 @@ function remember({ page, name, id }) {
 
 async function refreshStatus(replica) {
   try {
-    const status = await askJson(`${replica.base}/status.json`);
-    if (typeof status?.name !== "string" || !status.stats) throw new Error("no status page of a replica is there");
-    drawAlone({ ...replica, name: status.name, status });
+    const status = readStatus(await askJson(`${replica.base}/status.json`));
     replica.status = status;
     replica.last = { status, at: performance.now() };
     replica.name = status.name;

@@ -1,8 +1,6 @@
 "use strict";
 // Traffic over time, of one replica.
 
-const KINDS = ["values", "keys", "offers", "filters", "streams", "other"];
-
 function svg(tag, attributes, text) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);

@@ -254,7 +254,7 @@ void Scrub::PassOver(const Status& status, const std::string& where,
   pass_status_ = Status::Incomplete(
       "rocksync: the scrub passed over what does not read, and did not compare "
       "it: " +
-          passed_over + "; the log names them; the latest: " + where,
+          passed_over + "; the database's LOG names them; the latest: " + where,
       status.ToString() +
           "; open the database again, and if the next scrub ends so too, "
           "replace this replica");

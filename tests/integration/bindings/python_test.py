@@ -996,6 +996,23 @@ if os.fork() == 0:
         self.assertEqual(len(refused), 1)
         self.assertIn("apply hook", refused[0])
 
+    def test_what_a_hook_raises_is_printed_and_sync_succeeds(self):
+        printed = []
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = lambda unraisable: printed.append(unraisable.exc_type)
+
+        def fail(_):
+            raise ValueError
+
+        trial = self.path("trial")
+        with self.open("a") as a, self.open("b", apply_hook=fail) as b:
+            a[b"key"] = b"value"
+            with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
+                with b.replicate(certificates=trial, interval=0) as of_b:
+                    of_b.sync(of_a.listen_address)
+            self.assertEqual(b[b"key"], b"value")
+        self.assertEqual(printed, [ValueError])
+
     def test_what_a_hook_raises_on_another_thread_is_not_raised_here(self):
         entered, raised, printed = threading.Event(), threading.Event(), []
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)

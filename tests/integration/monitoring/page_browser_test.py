@@ -74,6 +74,47 @@ try {
   replicas.splice(0, replicas.length, ...kept);
 }
 """
+# A real status, in which each part is in turn what it never is: it is refused, or all
+# that the page draws of it is drawn, now and once that replica has not answered for long.
+ALTERED = """
+const [status] = arguments;
+const wrong = [null, { toString: 1 }, [], [null], "", "x", -1, 1e300, 0, true, undefined];
+const problems = [];
+function alter(path, value) {
+  const copy = structuredClone(status);
+  const last = path.at(-1);
+  path.slice(0, -1).reduce((part, key) => part[key], copy)[last] = value;
+  let read;
+  try {
+    read = readStatus(copy);
+  } catch (error) {
+    if (!/another version|no status page/.test(error.message)) problems.push([String(path), error.message]);
+    return;
+  }
+  for (const age of [0, 4e5]) {
+    const replica = { name: "altered", base: "", digest: 1, id: read.stats.replica_id, status: age ? null : read, error: "",
+                      last: { status: read, at: performance.now() - age } };
+    const kept = replicas.splice(0, replicas.length, { ...replicas[0] }, replica);
+    try {
+      at("traffic-of").selectedIndex = 1;
+      drawReplicas();
+      drawVerdict();
+      drawTraffic();
+    } catch (error) {
+      problems.push([String(path), JSON.stringify(value), error.message]);
+    } finally {
+      replicas.splice(0, replicas.length, ...kept);
+    }
+  }
+}
+let altered = 0;
+(function walk(part, path) {
+  if (path.length) wrong.forEach((value) => alter(path, value));
+  ++altered;
+  if (part && typeof part === "object") Object.keys(part).forEach((key) => walk(part[key], [...path, key]));
+})(status, []);
+return [altered, problems];
+"""
 # Collects each text that the head of the page has, and how it is coloured.
 WATCH_HEAD = """
 window.heads = [];
@@ -152,6 +193,31 @@ class BrowserTest(unittest.TestCase):
             self.browser.go("about:blank")
             self.assertEqual(self.browser.messages(), [])
 
+    def test_whatever_another_page_says_the_others_are_drawn(self):
+        self.cluster.sync()
+        status = self.cluster.status(2)
+        status["traffic"] = status["traffic"][:1] or [{"time_ms": 1, **dict.fromkeys(
+            ["values", "keys", "offers", "filters", "streams", "other"], 1)}]
+        status["stats"]["tombstone_gc"].update(epoch=1, tombstones=7, held_up_by=f"{3:016x}")
+        self.browser.go(f"http://{self.cluster.replicas[2].page}/")
+        wait_for("a first round", lambda: self.browser.run("return document.documentElement.dataset.refreshed"))
+        altered, problems = self.browser.run(ALTERED, status)
+        self.assertGreater(altered, 100)
+        self.assertEqual(problems, [])
+        self.assertEqual(self.browser.run("""
+            const [status] = arguments;
+            status.stats.peers = Array(30000).fill(status.stats.peers[0]);
+            return readStatus(status).stats.peers.length""", status), 1000)
+        self.browser.go("about:blank")
+        self.assertEqual([m for m in self.browser.messages() if "attribute" in str(m)], [])
+
+    def test_a_scrub_that_could_not_read_all_is_told(self):
+        given = [replica_of(1, "a"), replica_of(3, "c")]
+        given[0]["status"]["stats"]["scrub"] = {"corruption_found": 3, "last_error": "passed over 1 range of keys"}
+        card, verdict = self.shown(given, ".card", "#verdict")
+        self.assertIn("passed over 1 range of keys", card)
+        self.assertEqual(verdict, "a: its scrub could not read all of it")
+
     def test_cards_tell_versions_and_who_was_refused_last(self):
         cluster = Cluster(STORE, 1, page=True)
         self.addCleanup(cluster.close)
@@ -167,7 +233,7 @@ class BrowserTest(unittest.TestCase):
         self.browser.go(f"http://{self.cluster.replicas[0].page}/")
 
         def word(day, conflict):
-            return self.browser.run("return health({status: {wall_clock_ms: 100 * 86400000, stats: {peers: [], stream: {},"
+            return self.browser.run("return health({status: {wall_clock_ms: 100 * 86400000, stats: {peers: [], stream: {}, scrub: {},"
                                     f"tombstone_gc: {{identity_conflict: '{conflict}'}},"
                                     f"certificate_expires_ms: {day} * 86400000 + 1}}}}}})")
 

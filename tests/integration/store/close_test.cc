@@ -136,6 +136,8 @@ TEST_F(CloseTest, ANullHandleIsRefused) {
         db_->PutEntity({}, null, "k", rocksdb::WideColumns{{"a", "b"}}),
         db_->IngestExternalFile(null, {"f"}, {}), db_->DropColumnFamily(null),
         db_->CompactRange({}, null, nullptr, nullptr), db_->Flush({}, null),
+        db_->SuggestCompactRange(null, nullptr, nullptr),
+        db_->PromoteL0(null, 1),
         db_->EnableAutoCompaction({db_->DefaultColumnFamily(), null}),
         db_->Update({}, null, "k", [](std::optional<std::string>*) {
           return Status::OK();

@@ -82,6 +82,10 @@ TEST_F(ForeignHandlesTest, WriteNothingHere) {
     EXPECT_TRUE(db_->Flush({}, handle).IsInvalidArgument());
     EXPECT_TRUE(
         db_->CompactRange({}, handle, nullptr, nullptr).IsInvalidArgument());
+    EXPECT_TRUE(
+        db_->SuggestCompactRange(handle, nullptr, nullptr).IsInvalidArgument());
+    EXPECT_TRUE(db_->PromoteL0(handle, 2).IsInvalidArgument());
+    EXPECT_TRUE(db_->EnableAutoCompaction({handle}).IsInvalidArgument());
     EXPECT_TRUE(db_->CompactFiles({}, handle, {}, 1, -1, nullptr, nullptr)
                     .IsInvalidArgument());
     EXPECT_TRUE(db_->Update({}, handle, "k",

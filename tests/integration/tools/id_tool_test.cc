@@ -4,13 +4,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "replication/store/format/current_manifest.h"
 #include "rocksync/replicated_db.h"
+#include "tests/support/file_content.h"
 #include "tests/support/flip_bit.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/id.h"
@@ -37,6 +41,24 @@ class IdToolTest : public testing::Test {
   std::ostringstream out_;
   std::ostringstream err_;
 };
+
+// As scripts do that prepare several replicas.
+TEST_F(IdToolTest, ThoseWhoMakeOneAtATimePrintTheSame) {
+  for (int round = 0; round < 20; ++round) {
+    fs::remove(Path() + "/ROCKSYNC.id");
+    std::array<std::ostringstream, 4> outs;
+    std::vector<std::thread> runs;
+    for (std::ostringstream& out : outs) {
+      runs.emplace_back([this, &out] {
+        std::ostringstream err;
+        EXPECT_EQ(RunId({Path(), {}, /*make=*/true}, out, err), 0) << err.str();
+      });
+    }
+    for (std::thread& run : runs) run.join();
+    const std::string made = FileContent(Path() + "/ROCKSYNC.id");
+    for (const std::ostringstream& out : outs) EXPECT_EQ(out.str(), made);
+  }
+}
 
 // The directory above the database, say.
 TEST_F(IdToolTest, NoneIsMadeAmongOtherFiles) {

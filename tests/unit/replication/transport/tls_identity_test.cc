@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "rocksdb/env.h"
+#include "tests/support/file_content.h"
 #include "tests/support/kept_log.h"
 #include "tests/unit/replication/transport/cluster.h"
 #include "tests/unit/replication/transport/raw_peer.h"
@@ -122,6 +124,36 @@ TEST_F(TlsIdentity, RenewedFilesAreTakenUpByTheNextConnection) {
   std::filesystem::remove(mine.certificate_file);
   EXPECT_NE(listener_->certificate().error, "");
   EXPECT_EQ(log->lines().size(), lines);
+}
+
+// As by `chown`, or when the time has come from which a certificate is valid:
+// nothing of the file itself tells of it.
+TEST_F(TlsIdentity, FilesThatCouldNotBeUsedAreTriedAgain) {
+  TlsTransportOptions options = cluster_.Options(0x11);
+  std::vector<rocksdb::Status> told;
+  options.renewed = [&](const rocksdb::Status& why) { told.push_back(why); };
+  const auto transport = cluster_.NewTransport(options);
+  const std::string sound = FileContent(options.certificate_file);
+  std::string damaged = sound;
+  std::fill(damaged.begin() + 40, damaged.begin() + 60, '!');
+  const auto written =
+      std::filesystem::last_write_time(options.certificate_file) +
+      std::chrono::seconds(9);
+  const auto write = [&](const std::string& bytes) {
+    std::ofstream(options.certificate_file, std::ios::in | std::ios::binary)
+        << bytes;
+    std::filesystem::last_write_time(options.certificate_file, written);
+  };
+
+  write(damaged);
+  for (int i = 0; i < 2; ++i) EXPECT_NE(transport->certificate().error, "");
+  ASSERT_EQ(told.size(), 1u) << "of the same error once";
+  EXPECT_FALSE(told[0].ok());
+  write(sound);
+  EXPECT_EQ(transport->certificate().error, "");
+  EXPECT_EQ(transport->certificate().renewals, 1u);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_TRUE(told[1].ok()) << told[1].ToString();
 }
 
 TEST_F(TlsIdentity, FilesThatNameAnotherReplicaAreNotTakenUp) {
