@@ -98,7 +98,9 @@ int PrintOnce(const ExporterOptions& options, const AdminTarget& target,
 }
 
 // Why replicas do not answer, on `err`: a line when it begins, one for each
-// other reason, and one when they answer again. Thread-safe.
+// other reason, and one when they answer again; a few a minute for each
+// replica, as a slow one does for those who wait for long and does not for
+// others. Thread-safe.
 class AnswerLog {
  public:
   explicit AnswerLog(std::ostream* err) : err_(err) {}
@@ -136,17 +138,33 @@ class AnswerLog {
             const std::string& reason, const std::string& again) {
     std::string now = reason;
     std::erase_if(now, [](char c) { return c >= '0' && c <= '9'; });
-    std::string& told = told_[what];
-    if (told == now) return;
-    told = std::move(now);
+    Told& told = told_[what];
+    if (told.reason == now) return;
+    const auto time = Clock::now();
+    if (time - told.since >= std::chrono::minutes(1)) {
+      told.since = time;
+      told.lines = 0;
+    }
+    // What it is then is told after the minute.
+    if (++told.lines > kMostLines) return;
+    told.reason = std::move(now);
     *err_ << "rocksync exporter: " + (why.empty() ? again : what + ": " + why) +
                  "\n"
           << std::flush;
   }
 
+  using Clock = std::chrono::steady_clock;
+  static constexpr int kMostLines = 6;  // a minute, of each
+
+  struct Told {
+    std::string reason;
+    Clock::time_point since;  // of this minute
+    int lines = 0;
+  };
+
   std::mutex mutex_;
   std::ostream* const err_;
-  std::map<std::string, std::string> told_;
+  std::map<std::string, Told> told_;
 };
 
 // ms; in less no replica could answer, and all would be said to be silent.

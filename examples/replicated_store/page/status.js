@@ -41,7 +41,7 @@ function inShape(value, shape, path) {
     return value.slice(-MOST_ENTRIES).map((entry) => inShape(entry, shape[0], `an entry of ${path}`));
   }
   if (typeof shape === "string") {
-    if (typeof value !== shape || shape === NUMBER && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) refuse(`is no ${shape}`);
+    if (typeof value !== shape || shape === NUMBER && !(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) refuse(`is no ${shape}`);
     return value;
   }
   if (value === null || typeof value !== "object") refuse("has no parts");
