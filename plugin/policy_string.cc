@@ -13,7 +13,7 @@ namespace {
 constexpr char kForms[] =
     "expected rocksync:BITS, rocksync:BITS:uniform or "
     "rocksync:BITS:leveled[:RATIO] with BITS from 1 to 50 and RATIO from 2 to "
-    "100, e.g. rocksync:10";
+    "100, each with three decimals at most, e.g. rocksync:10";
 
 // A number to thousandths, without needless digits.
 std::string Format(double value) {

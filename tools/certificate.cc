@@ -72,6 +72,13 @@ Status CheckOptions(const CertificateOptions& options) {
         "nothing to make",
         "--make-ca NAME for the CA, --output STEM for a certificate");
   }
+  for (const char* end : {".pem", ".key", "/"}) {
+    if (!options.stem.ends_with(end)) continue;
+    return Status::InvalidArgument(
+        "--output " + options.stem,
+        "give the name of both files without their ends: --output NAME, for "
+        "NAME.pem and NAME.key");
+  }
   if (HasControlCharacter(options.make_ca)) {
     return Status::InvalidArgument("--make-ca",
                                    "the name has a control character");

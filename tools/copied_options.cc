@@ -6,6 +6,7 @@
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
+#include "replication/store/open/damaged_files.h"
 #include "replication/store/write/refusals.h"
 #include "rocksync/replicated_db.h"
 #include "tools/stand_ins.h"
@@ -69,7 +70,7 @@ Status ReadReplicatedFamilies(const std::string& directory, OwnOptions* own,
   Status status = NameLackingComparator(
       OpenPlainForReadOnly(own->db, directory, own->families, &handles, &db),
       directory);
-  if (!status.ok()) return status;
+  if (!status.ok()) return NameDamagedFile(status, own->db.env, directory);
   std::string bytes;
   status = Status::Corruption(directory, "has no index");
   for (ColumnFamilyHandle* handle : handles) {

@@ -27,6 +27,12 @@ const char* WalDirIn(const std::string& given, const std::string& directory) {
   return given.starts_with(start) ? given.c_str() + start.size() : nullptr;
 }
 
+Status NoDatabase(const std::string& directory) {
+  return Status::IOError(directory,
+                         "is not a RocksDB database; give the directory of an "
+                         "offline database");
+}
+
 Status CheckIsDatabase(const std::string& directory) {
   Status status = CheckMayReadFiles(directory);
   if (status.ok()) {
@@ -41,15 +47,21 @@ Status CheckIsDatabase(const std::string& directory) {
   std::string manifest;
   if (!CurrentManifest(rocksdb::Env::Default(), directory, &manifest).ok()) {
     const Status lost = CheckNothingIsThere(rocksdb::Env::Default(), directory);
-    if (!lost.ok()) return lost;
-    return Status::IOError(directory,
-                           "is not a RocksDB database; give the directory of "
-                           "an offline database");
+    return lost.ok() ? NoDatabase(directory) : lost;
   }
   return CheckNoUnfinishedClone(rocksdb::Env::Default(), directory);
 }
 
 }  // namespace
+
+Status CheckSomethingIsLeft(const std::string& directory) {
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  return env->FileExists(directory).ok() &&
+                 env->FileExists(directory + "/CURRENT").IsNotFound() &&
+                 CheckNothingIsThere(env, directory).ok()
+             ? NoDatabase(directory)
+             : Status::OK();
+}
 
 Status CheckWalDirs(const std::vector<std::string>& wal_dirs,
                     const std::vector<std::string>& directories) {

@@ -37,6 +37,10 @@ inline constexpr char kNoReplica[] = "it is a plain database, not a replica";
 rocksdb::Status CheckHasIndex(const std::string& directory,
                               const char* if_plain);
 
+// IOError: nothing of a database is in `directory`, not even what `repair`
+// makes one of. Of one that is not there nothing is said.
+rocksdb::Status CheckSomethingIsLeft(const std::string& directory);
+
 // Opened read-only: nothing in the directory changes. Locked like an open
 // database, so that nobody writes to it meanwhile. With the database's own
 // options (own_options.h). InvalidArgument: the log has Merge records of a

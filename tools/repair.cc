@@ -54,6 +54,7 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
               std::ostream& err) {
   Repaired repaired;
   rocksdb::Status status = CheckWalDirs(options.wal_dirs, {options.directory});
+  if (status.ok()) status = CheckSomethingIsLeft(options.directory);
   if (status.ok()) {
     status = Repair(
         rocksdb::Env::Default(), options.directory,

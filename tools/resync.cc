@@ -11,6 +11,7 @@
 #include "nlohmann/json.hpp"
 #include "replication/store/directory/directory_switch.h"
 #include "replication/store/offline/own_options.h"
+#include "replication/store/open/damaged_files.h"
 #include "rocksync/clone.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
@@ -124,8 +125,13 @@ int RunResync(const ResyncToolOptions& options, std::ostream& out,
               std::ostream& err) {
   const bool watched = !options.json && isatty(STDERR_FILENO) == 1;
   ResyncResult result;
-  const Status status = Resync(options, watched, &result);
+  Status status = Resync(options, watched, &result);
   if (watched) ClearProgress();
+  // Of a file of this replica, not of what came from the source.
+  if (status.ToString().find(options.directory + "/") != std::string::npos) {
+    status =
+        NameDamagedFile(status, rocksdb::Env::Default(), options.directory);
+  }
   if (!status.ok()) {
     err << "rocksync resync: " << status.ToString() << "\n";
     return 2;

@@ -138,7 +138,8 @@ void ReplicationNews::LogDiskSpace(const ReplicationStats& stats) {
     } else {
       spdlog::error(
           "RocksDB takes no writes: {}; after a full disk they go on once "
-          "there is room, else remove the cause and start this store again",
+          "there is room, else remove the cause and start this store again; if "
+          "it is Corruption and comes back, replace this replica",
           disk.write_error);
     }
   }

@@ -20,6 +20,12 @@ rocksdb::Status ToRocksDb(const absl::Status& status);
 // the details, which name its paths and are for its own log.
 std::string ToldToPeer(const rocksdb::Status& status);
 
+// Whether a status of this replica's storage says that it failed, and making
+// room does not help.
+inline bool IsStorageFailure(const rocksdb::Status& status) {
+  return !status.IsNoSpace() && (status.IsIOError() || status.IsCorruption());
+}
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_BASE_STATUS_H_

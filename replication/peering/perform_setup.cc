@@ -123,7 +123,9 @@ class SetupTalk {
   void RefuseFirstSession(const rocksdb::Status& why) {
     std::string message;
     if (!connection_->Receive(&message, timeout_).ok()) return;
-    SayWhyNot(EndReason::kUnavailable, why, connection_, timeout_);
+    SayWhyNot(
+        IsStorageFailure(why) ? EndReason::kFailed : EndReason::kUnavailable,
+        why, connection_, timeout_);
   }
 
   // Records on disk that this replica is a copy or an older state, so that

@@ -87,10 +87,11 @@ std::string_view WhyNotNow(MessageType type) {
 
 // What the peer is told of a failure of storage: the kind, no details.
 std::string KindOf(const absl::Status& status) {
-  return status.GetPayload(kNoSpacePayload)
-             ? kNoSpaceThere
-             : absl::StrCat(absl::StatusCodeToString(status.code()),
-                            "; its log and `rocksync status` of it say why");
+  if (status.GetPayload(kNoSpacePayload)) return kNoSpaceThere;
+  std::string kind = absl::StatusCodeToString(status.code());
+  if (absl::IsDataLoss(status)) kind = "corruption";
+  if (absl::IsInternal(status)) kind = "IO error";
+  return kind + "; its log and `rocksync status` of it say why";
 }
 
 // An error of this replica's storage, so that whoever reads it beside the name

@@ -127,7 +127,12 @@ void StatsBoard::RecordRefusal(const std::string& peer, uint64_t replica_id,
     ++totals_.sessions_failed;
     return;
   }
-  CountRefusal(peer, replica_id, why);
+  // Of the network or this replica's storage: nobody was refused.
+  if (status.IsIOError() || status.IsCorruption()) {
+    ++totals_.sessions_failed;
+  } else {
+    CountRefusal(peer, replica_id, why);
+  }
 }
 
 void StatsBoard::ForgetIndexBuild() {

@@ -129,7 +129,7 @@ function inFlight(peer) {
 function trouble(peer, stats) {
   const build = waitsForIndexBuild(peer);
   if (build) return [element("p", "error unknown", `no session with ${peerName(peer, stats)} while an index is built (${build})`)];
-  return peer.last_error && !indexBuild(peer) ? [element("p", "error warn", peer.last_error)] : [];
+  return peer.last_error && !indexBuild(peer) ? [element("p", "error warn", `${peerName(peer, stats)}: ${peer.last_error}`)] : [];
 }
 
 // What there is to say of a peer to which a replica was never proven equal.
@@ -186,9 +186,9 @@ function card(replica) {
   if (stats.disk?.log_batches_dropped) {
     made.append(element("p", "error bad", `${count(stats.disk.log_batches_dropped)} batches of its damaged log were dropped when it was opened`));
   }
-  if (stats.disk?.write_error) made.append(element("p", "error bad", stats.disk.write_error));
-  if (stats.scrub.last_error) made.append(element("p", "error bad", stats.scrub.last_error));
-  if (stats.certificate_error) made.append(element("p", "error warn", stats.certificate_error));
+  if (stats.disk?.write_error) made.append(element("p", "error bad", `RocksDB takes no writes: ${stats.disk.write_error}`));
+  if (stats.scrub.last_error) made.append(element("p", "error bad", `scrub: ${stats.scrub.last_error}`));
+  if (stats.certificate_error) made.append(element("p", "error warn", `certificate files: ${stats.certificate_error}`));
   const peers = element("ul", "peers");
   for (const peer of stats.peers) peers.append(...peerLines(peer, status, isCurrent(replica)));
   if (peers.childElementCount) made.append(peers);

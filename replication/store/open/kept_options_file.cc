@@ -6,6 +6,7 @@
 
 #include "replication/base/directories.h"
 #include "replication/base/durable_file.h"
+#include "replication/store/open/newer_rocksdb.h"
 #include "replication/store/open/options_file.h"
 
 namespace rocksync {
@@ -78,6 +79,12 @@ Status KeptOptionsFile::PutBack() const {
     if (place(here) == place(bytes.substr(before, length_before))) continue;
     bytes.erase(before, length_before);
     bytes.insert(section + kDBOptions.size(), here);
+  }
+  // Not before: it is a section further up.
+  if (IsOfNewerRocksDB(written, bytes)) {
+    const auto [now, length] = LineOf(written, "rocksdb_version");
+    const auto [before, length_before] = LineOf(bytes, "rocksdb_version");
+    bytes.replace(before, length_before, written, now, length);
   }
   return bytes == written ? status : ReplaceFile(env_, directory_, name, bytes);
 }

@@ -30,7 +30,8 @@ class KeptOptionsFile {
 
   // Writes what was read in place of the newest OPTIONS file, durably, and a
   // kill leaves one or the other. What says where the log and LOG are stays as
-  // this opening had it, if that is elsewhere. If there was no file, removes
+  // this opening had it, if that is elsewhere, and so does RocksDB's version,
+  // if it is newer: files of it are there now. If there was no file, removes
   // the newest. REQUIRES: nobody else opens the database, as this process has
   // it open, say.
   rocksdb::Status PutBack() const;

@@ -83,6 +83,14 @@ Status NameNewerRocksDB(const Status& status, Env* env,
           Text(version) + " or newer: " + text);
 }
 
+bool IsOfNewerRocksDB(std::string_view options_file,
+                      std::string_view than_options_file) {
+  RocksDBVersion version{};
+  RocksDBVersion than{};
+  return VersionIn(options_file, &version) &&
+         VersionIn(than_options_file, &than) && version > than;
+}
+
 Status CheckSourceIsNotNewer(std::string_view options_file) {
   RocksDBVersion version{};
   if (!VersionIn(options_file, &version)) return Status::OK();

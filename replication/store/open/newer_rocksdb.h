@@ -20,6 +20,11 @@ rocksdb::Status NameNewerRocksDB(const rocksdb::Status& status,
                                  rocksdb::Env* env,
                                  const std::string& directory);
 
+// Whether of two OPTIONS files, or their first 4 KiB, the first says that a
+// newer RocksDB has written it. Not if either does not say by which it was.
+bool IsOfNewerRocksDB(std::string_view options_file,
+                      std::string_view than_options_file);
+
 // Before a running replica is copied, of which this is the OPTIONS file, or its
 // first 4 KiB. NotSupported, with both versions and the remedy: it is of a
 // newer RocksDB, patch releases apart, whose files this one may not read.

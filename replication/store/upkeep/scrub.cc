@@ -168,16 +168,18 @@ Status Scrub::StepFamilies(uint64_t* bytes) {
     }
     std::string key = pair->key().ToString();
     *bytes += pair->key().size() + pair->value().size();
+    Status status;
     if (!IsPlain(*pair) || !Agrees(*family, key, pair->value())) {
-      const Status status = Check(*family, key);
-      if (!status.ok()) {
-        if (TryAgain(status)) return status;
-        PassOver(status, "key " + HexOf(key) + " of family " + family->name,
-                 &keys_passed_over_);
-      }
+      status = Check(*family, key);
+      if (!status.ok() && TryAgain(status)) return status;
+    }
+    if (status.ok()) {
+      ++record_.pairs;
+    } else {
+      PassOver(status, "key " + HexOf(key) + " of family " + family->name,
+               &keys_passed_over_);
     }
     record_.cursor = std::move(key);
-    ++record_.pairs;
     record_.family_id = family->id;
     pair->Next();
   }
@@ -256,7 +258,7 @@ void Scrub::PassOver(const Status& status, const std::string& where,
       "it: " +
           passed_over + "; the database's LOG names them; the latest: " + where,
       status.ToString() +
-          "; open the database again, and if the next scrub ends so too, "
+          "; open the database again and scrub it, and if that ends so too, "
           "replace this replica");
 }
 
@@ -264,7 +266,15 @@ Status Scrub::StepIndex(uint64_t* bytes) {
   IndexCursor cursor(indexed_->reader(), nullptr,
                      indexed_->reader().stable_time(),
                      IndexCursor::Order::kTotal);
-  if (record_.cursor.empty()) AppendPosition(&record_.cursor, 1);
+  if (record_.cursor.empty()) {
+    const Status status = ReadMetaRecords(bytes);
+    if (!status.ok()) {
+      if (TryAgain(status)) return status;
+      PassOver(status, "the index before its first entry",
+               &ranges_passed_over_);
+    }
+    AppendPosition(&record_.cursor, 1);
+  }
   cursor.SeekKey(record_.cursor);
   for (size_t read = 0;; cursor.Next(), ++read) {
     if (!cursor.Valid() && !cursor.status().ok()) {
@@ -287,6 +297,21 @@ Status Scrub::StepIndex(uint64_t* bytes) {
     }
     record_.cursor.push_back('\0');  // the next key
   }
+}
+
+// Among them are blocks that nobody reads but a compaction, which stops all
+// writes then.
+Status Scrub::ReadMetaRecords(uint64_t* bytes) {
+  std::string first_entry;
+  AppendPosition(&first_entry, 1);
+  const std::unique_ptr<rocksdb::Iterator> record(
+      indexed_->db()->NewIterator(Sequential(), indexed_->reader().index()));
+  for (record->SeekToFirst();
+       record->Valid() && record->key().compare(first_entry) < 0;
+       record->Next()) {
+    *bytes += record->key().size() + record->value().size();
+  }
+  return record->status();
 }
 
 void Scrub::SkipEntries(const Status& status, IndexCursor* cursor) {

@@ -104,6 +104,7 @@ class Scrub {
   rocksdb::Status StepFamilies(uint64_t* bytes);
   rocksdb::Status StepIndex(uint64_t* bytes);
   rocksdb::Status Record();
+  rocksdb::Status ReadMetaRecords(uint64_t* bytes);
   const Family* FamilyFrom(uint32_t id) const;
 
   // Unlocked: false if somebody should look again.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "replication/session/escape_text.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/write/refusals.h"
 
@@ -85,7 +86,7 @@ Status Families::CheckKnown(rocksdb::ColumnFamilyHandle* handle) const {
     return Status::OK();
   }
   return Status::InvalidArgument(
-      "rocksync: column family " + handle->GetName() +
+      "rocksync: column family " + EscapeText(handle->GetName()) +
           " was dropped, or not created by ReplicatedDB, or its handle is of "
           "another database",
       "create families with ReplicatedDB::CreateColumnFamily, or open the "

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "replication/session/escape_text.h"
 #include "replication/store/index/plain_value.h"
 #include "replication/store/write/batch_rewriter.h"
 #include "replication/store/write/callback_scope.h"
@@ -423,7 +424,7 @@ Status Writer::FindPlaces(const std::vector<UpdatedKey>& keys,
       return !known.ok() ? known
                          : Status::NotSupported(
                                "rocksync: Update on the column family " +
-                                   updated.family->GetName() +
+                                   EscapeText(updated.family->GetName()) +
                                    ", which is not replicated",
                                "nothing locks its keys; use a mutex");
     }

@@ -123,6 +123,9 @@ TEST_F(CertificateToolTest, NeitherTheCaNorAnotherReplicaIsOverwritten) {
            {"./ca", "", "are one file"},
            {"link", "", "are one file"},
            {"a", "00000000000000bb", "certificate of replica"},
+           {"a.pem", "", "both files without their ends"},
+           {"a.key", "", "both files without their ends"},
+           {"./", "", "both files without their ends"},
            {"lone", "", "lone.key is there already"},
            {"text", "", "no replica's certificate"}}) {
     EXPECT_EQ(Issue(name, id), 2) << name;

@@ -15,6 +15,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
+#include "rocksdb/utilities/options_util.h"
 #include "rocksync/options_file.h"
 #include "rocksync/replicated_db.h"
 #include "tests/support/append_operator.h"
@@ -147,6 +148,20 @@ TEST_F(KeptOptionsTest, Restamped) {
   ASSERT_EQ(Restamp("db"), 0) << err_.str();
   EXPECT_EQ(OptionsText(Dir("db")), before_);
   ExpectTheyLoad("db");
+}
+
+// Files of that RocksDB are there then, which the program's may not read: by
+// the version its opening tells them from damaged ones.
+TEST_F(KeptOptionsTest, RestampedByANewerRocksDB) {
+  std::string name;
+  ASSERT_TRUE(Ok(rocksdb::GetLatestOptionsFileName(
+      Dir("db"), rocksdb::Env::Default(), &name)));
+  std::string older = before_;
+  const size_t version = older.find("rocksdb_version=") + 16;
+  older.replace(version, older.find('\n', version) - version, "7.0.0");
+  std::ofstream(Dir("db") + "/" + name, std::ios::binary) << older;
+  ASSERT_EQ(Restamp("db"), 0) << err_.str();
+  EXPECT_EQ(OptionsText(Dir("db")), before_);
 }
 
 TEST_F(KeptOptionsTest, RestampedByItsProgram) {
