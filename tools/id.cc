@@ -1,11 +1,5 @@
 #include "tools/id.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <ostream>
 #include <string_view>
@@ -128,34 +122,6 @@ Status CheckIsNoFile(rocksdb::Env* env, const std::string& directory) {
                                  "give the directory of a database");
 }
 
-// Holds off the other runs of this command that would write in a directory; of
-// the directory itself, so that nothing is left in it.
-class DirectoryLock {
- public:
-  explicit DirectoryLock(const std::string& directory)
-      : file_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    int locked = file_ < 0 ? -1 : 0;
-    while (file_ >= 0 && (locked = ::flock(file_, LOCK_EX)) != 0 &&
-           errno == EINTR) {
-    }
-    if (locked != 0) {
-      status_ = Status::IOError("rocksync: " + directory + " cannot be locked",
-                                std::strerror(errno));
-    }
-  }
-  ~DirectoryLock() {
-    if (file_ >= 0) ::close(file_);
-  }
-  DirectoryLock(const DirectoryLock&) = delete;
-  DirectoryLock& operator=(const DirectoryLock&) = delete;
-
-  const Status& status() const { return status_; }
-
- private:
-  const int file_;
-  Status status_;
-};
-
 // Of a replica to come.
 Status IntendedId(const IdOptions& options, uint64_t* id) {
   rocksdb::Env* const env = rocksdb::Env::Default();
@@ -172,9 +138,14 @@ Status IntendedId(const IdOptions& options, uint64_t* id) {
   if (status.ok()) status = MakeDirectory(env, options.directory);
   if (status.ok()) status = CheckMayWrite(options.directory + "/");
   if (!status.ok()) return status;
-  // Another run may be making one: then both print that.
-  const DirectoryLock lock(options.directory);
-  if (!lock.status().ok()) return lock.status();
+  // Another run may be making one: then both print that. Or a first opening
+  // has just made the replica.
+  const IntendedIdLock lock(options.directory);
+  if (!lock.held() || HasReplica(options.directory)) {
+    return Status::Busy("rocksync: " + options.directory +
+                            " is being made a replica, or cannot be locked",
+                        "run `rocksync id` again once it is closed");
+  }
   status = ReadIntendedId(env, options.directory, id);
   if (!status.IsNotFound()) return status;
   *id = RandomBits();

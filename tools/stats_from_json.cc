@@ -103,6 +103,7 @@ ScrubStats Scrub(const Fields& fields) {
   scrub.last_finished_ms = fields.Number("last_finished_ms");
   scrub.corruption_found = fields.Number("corruption_found");
   scrub.unreadable = fields.Number("unreadable");
+  scrub.incomplete = fields.Flag("incomplete");
   scrub.repaired = fields.Number("repaired");
   scrub.released = fields.Number("released");
   scrub.resolved = fields.Number("resolved");

@@ -168,11 +168,14 @@ void ReplicationNews::LogScrub(const ScrubStats& scrub) {
         "what peers have",
         found, found == 1 ? "pair that is" : "pairs that are");
   }
-  if (std::exchange(scrub_error_, scrub.last_error) == scrub.last_error) return;
-  if (scrub.last_error.empty()) {
-    spdlog::info("the scrub reads all again");
-  } else {
-    spdlog::warn("scrub: {}", scrub.last_error);
+  if (!scrub.last_error.empty()) {
+    if (std::exchange(scrub_error_, scrub.last_error) != scrub.last_error) {
+      spdlog::warn("scrub: {}", scrub.last_error);
+    }
+  } else if (!scrub.running && !scrub_error_.empty()) {
+    // Not between two tries, nor before the end of a pass.
+    scrub_error_.clear();
+    spdlog::info("the scrub has read all");
   }
 }
 

@@ -592,6 +592,8 @@ class ReplicatedDB : public VersionSpecificDB {
   using StackableDB::PromoteL0;
   rocksdb::Status PromoteL0(rocksdb::ColumnFamilyHandle* family,
                             int target_level) override;
+  rocksdb::Status IncreaseFullHistoryTsLow(rocksdb::ColumnFamilyHandle* family,
+                                           std::string ts_low) override;
   rocksdb::Status EnableAutoCompaction(
       const std::vector<rocksdb::ColumnFamilyHandle*>& families) override;
   // With DBOptions::atomic_flush the index is flushed with the families.

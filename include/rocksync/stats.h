@@ -126,11 +126,15 @@ struct ScrubStats {
   uint64_t corruption_found = 0;  // pairs that disagreed
   uint64_t unreadable = 0;        // keys or ranges passed over until the next
                                   // pass, since reading failed
-  uint64_t repaired = 0;   // quarantined pairs that a peer's pair replaced
-  uint64_t released = 0;   // quarantined pairs that matched when read again
-  uint64_t resolved = 0;   // no peer had a later version: unversioned now
-  std::string last_error;  // of the latest step, or what the last pass
-                           // passed over; empty if all was fine
+  uint64_t repaired = 0;  // quarantined pairs that a peer's pair replaced
+  uint64_t released = 0;  // quarantined pairs that matched when read again
+  uint64_t resolved = 0;  // no peer had a later version: unversioned now
+  // The pass that runs has passed something over, or else the last one had:
+  // that is in `unreadable`, and not compared.
+  bool incomplete = false;
+  std::string last_error;  // of the latest step, or what the pass that runs, or
+                           // else the last one, passed over; empty if all is
+                           // fine
 };
 
 // The disk: room on it (ReplicatedDBOptions::min_free_bytes), and its faults.

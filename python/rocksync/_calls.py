@@ -263,10 +263,12 @@ def interrupts(end=lambda: None):
         error = unraisable.exc_value
         ours = threading.get_ident() == threading.main_thread().ident and isinstance(error, BaseException)
         if ours and (not isinstance(error, Exception) or
-                     "ctypes callback" in (unraisable.err_msg or "") and not hasattr(error, _PRINTED)):
+                     "ctypes callback" in (unraisable.err_msg or "") and error is not _to_print.error):
             lost.append(error)
             end()
         else:
+            if ours:
+                _to_print.error = None
             before(unraisable)
 
     sys.unraisablehook = hook
@@ -278,7 +280,11 @@ def interrupts(end=lambda: None):
             raise lost[0]
 
 
-_PRINTED = "_rocksync_is_printed"
+class _ToPrint(threading.local):
+    error = None  # that leaves a callback just now, and is to be printed
+
+
+_to_print = _ToPrint()
 
 
 @contextlib.contextmanager
@@ -288,7 +294,7 @@ def printed():
     try:
         yield
     except Exception as error:
-        setattr(error, _PRINTED, True)
+        _to_print.error = error
         raise
 
 

@@ -268,10 +268,10 @@ const Row<ReplicationStats> kOfReplica[] = {
        return std::to_string(s.scrub.unreadable);
      }},
     {"rocksync_scrub_incomplete", kGauge,
-     "1 while the last scrub has left out what it could not read, or the one "
-     "that runs does not go on because of an error.",
+     "1 once the scrub that runs, or else the last one, has passed over what "
+     "it could not read.",
      [](const ReplicationStats& s) {
-       return std::to_string(!s.scrub.last_error.empty());
+       return std::to_string(s.scrub.incomplete);
      }},
     {"rocksync_scrub_repaired_total", kCounter,
      "Quarantined pairs that the pair of a peer replaced.",

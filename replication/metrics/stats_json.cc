@@ -93,6 +93,7 @@ JsonObject ToJson(const ScrubStats& scrub) {
       .Add("last_finished_ms", scrub.last_finished_ms)
       .Add("corruption_found", scrub.corruption_found)
       .Add("unreadable", scrub.unreadable)
+      .Add("incomplete", scrub.incomplete)
       .Add("repaired", scrub.repaired)
       .Add("released", scrub.released)
       .Add("resolved", scrub.resolved)

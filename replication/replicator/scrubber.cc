@@ -141,11 +141,12 @@ void Scrubber::Work() {
   if (scrub_->cannot_write()) Fail(s);
   std::unique_lock lock(mutex_);
   last_error_ = s;
+  pass_ = scrub_->pass_status();
   if (finished) {
     // A pass that was under way when it was asked for counts: what it had
     // read before was compared in it.
     finished_ = std::max(finished_ + 1, wanted_);
-    last_pass_ = scrub_->pass_status();
+    last_pass_ = pass_;
     changed_.notify_all();
   }
   // The rate may rise meanwhile, so the wait is cut into pieces.
@@ -220,11 +221,10 @@ ScrubStats Scrubber::stats() const {
   stats.released = index.pairs_released;
   stats.resolved = resolved_;
   const std::lock_guard lock(mutex_);
-  if (!last_error_.ok()) {
-    stats.last_error = last_error_.ToString();
-  } else if (!last_pass_.ok()) {
-    stats.last_error = last_pass_.ToString();
-  }
+  const rocksdb::Status& pass = pass_.ok() ? last_pass_ : pass_;
+  stats.incomplete = !pass.ok();
+  const rocksdb::Status& latest = last_error_.ok() ? pass : last_error_;
+  if (!latest.ok()) stats.last_error = latest.ToString();
   return stats;
 }
 

@@ -77,6 +77,7 @@ class Scrubber {
   rocksdb::Status last_error_;  // of the latest step
   uint64_t failures_ = 0;       // calls of Fail
   rocksdb::Status failure_;     // of the latest of them
+  rocksdb::Status pass_;        // that runs, or finished last
   rocksdb::Status last_pass_;   // that finished
   ClockWatch clock_watch_;
   bool building_ = false;

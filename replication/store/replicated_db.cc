@@ -405,6 +405,13 @@ Status ReplicatedDB::PromoteL0(ColumnFamilyHandle* family, int target_level) {
   return known.ok() ? db_->PromoteL0(family, target_level) : known;
 }
 
+Status ReplicatedDB::IncreaseFullHistoryTsLow(ColumnFamilyHandle* family,
+                                              std::string ts_low) {
+  const Status known = CheckKnown(family);
+  return known.ok() ? db_->IncreaseFullHistoryTsLow(family, std::move(ts_low))
+                    : known;
+}
+
 Status ReplicatedDB::EnableAutoCompaction(
     const std::vector<ColumnFamilyHandle*>& families) {
   for (ColumnFamilyHandle* family : families) {

@@ -93,7 +93,7 @@ function health(replica) {
   if (stats.disk?.write_error) return ["bad", "takes no writes"];
   if (stats.disk?.log_batches_dropped) return ["bad", "its log was damaged"];
   if (stats.index?.error) return ["bad", "index build stopped"];
-  if (stats.scrub.last_error) return ["bad", "its scrub could not read all of it"];
+  if (stats.scrub.incomplete) return ["bad", "its scrub could not read all of it"];
   if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms) return ["bad", "certificate expired"];
   if (stats.paused) return ["warn", "paused"];
   if (stats.index && !stats.index.done) return ["warn", `${stats.index.activity}, ${stats.index.percent} %: no session begins`];

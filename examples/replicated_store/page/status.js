@@ -21,7 +21,7 @@ const STATUS = {
     stream: all(NUMBER, "lag_ms", "pairs_sent", "pairs_applied", "duplicates", "bytes_sent", "bytes_received"),
     "index?": { done: FLAG, activity: TEXT, percent: NUMBER, error: TEXT },
     "disk?": { writes_refused: FLAG, write_error: TEXT, log_batches_dropped: NUMBER },
-    scrub: { corruption_found: NUMBER, last_error: TEXT },
+    scrub: { corruption_found: NUMBER, last_error: TEXT, "incomplete?": FLAG },
     tombstone_gc: { epoch: NUMBER, tombstones: NUMBER, "held_up_by?": TEXT, "identity_conflict?": TEXT },
     peers: [{
       ...all(TEXT, "address", "replica_id", "last_error"), ...all(FLAG, "configured", "in_session"),

@@ -1,5 +1,13 @@
 #include "replication/store/format/intended_id.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
 #include "replication/base/durable_file.h"
 #include "rocksync/replica_id.h"
 
@@ -41,6 +49,22 @@ Status RemoveIntendedId(Env* env, const std::string& directory) {
   const Status status = env->FileExists(IntendedIn(directory));
   if (status.IsNotFound()) return Status::OK();
   return status.ok() ? env->DeleteFile(IntendedIn(directory)) : status;
+}
+
+IntendedIdLock::IntendedIdLock(const std::string& directory)
+    : file_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  using std::chrono::steady_clock;
+  // It is held for milliseconds; but its holder may be stopped.
+  const auto end = steady_clock::now() + std::chrono::seconds(5);
+  while (file_ >= 0 && !held_) {
+    held_ = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
+    if (held_ || errno != EWOULDBLOCK || steady_clock::now() >= end) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+IntendedIdLock::~IntendedIdLock() {
+  if (file_ >= 0) ::close(file_);
 }
 
 }  // namespace rocksync

@@ -27,6 +27,25 @@ rocksdb::Status WriteIntendedId(rocksdb::Env* env, const std::string& directory,
 rocksdb::Status RemoveIntendedId(rocksdb::Env* env,
                                  const std::string& directory);
 
+// Held where an id is made, and where a first opening takes it up and removes
+// it, by one at a time: who prints the id is to have printed the replica's. A
+// lock of the directory itself, which leaves nothing in it.
+class IntendedIdLock {
+ public:
+  // Waits for five seconds at most. REQUIRES: the directory is there.
+  explicit IntendedIdLock(const std::string& directory);
+  ~IntendedIdLock();
+  IntendedIdLock(const IntendedIdLock&) = delete;
+  IntendedIdLock& operator=(const IntendedIdLock&) = delete;
+
+  // False: somebody else holds it, or the file system has no such locks.
+  bool held() const { return held_; }
+
+ private:
+  const int file_;
+  bool held_ = false;
+};
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_STORE_FORMAT_INTENDED_ID_H_

@@ -165,6 +165,11 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
     status = CheckKnownFamilies(replication_, name_, opened_.family_records,
                                 families, handles_);
   }
+  // Until the id that was intended is removed: one that was made meanwhile
+  // would be lost. It is not refused without the lock, as by a file system of
+  // its own.
+  std::optional<IntendedIdLock> taking_up;
+  if (status.ok() && (fresh_index_ || renewed_)) taking_up.emplace(name_);
   if (status.ok()) status = CheckIdentity();
   if (status.ok()) status = LookForForeignWrites();
   if (status.ok() && !fresh_index_ && !foreign_.changed)

@@ -1001,8 +1001,21 @@ if os.fork() == 0:
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
         sys.unraisablehook = lambda unraisable: printed.append(unraisable.exc_type)
 
+        class Frozen(Exception):
+            def __setattr__(self, name, value):
+                if not name.startswith("__"):
+                    raise AttributeError
+                super().__setattr__(name, value)
+
+        failed = []
+
         def fail(_):
-            raise ValueError
+            failed.append(Frozen())
+            raise failed[0]
+
+        def tell(session):
+            if session["finished"] and failed:
+                raise failed[0]  # which is no matter of the hook's any more
 
         trial = self.path("trial")
         with self.open("a") as a, self.open("b", apply_hook=fail) as b:
@@ -1010,8 +1023,11 @@ if os.fork() == 0:
             with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
                 with b.replicate(certificates=trial, interval=0) as of_b:
                     of_b.sync(of_a.listen_address)
+                with b.replicate(certificates=trial, interval=0, progress=tell) as of_b:
+                    with self.assertRaises(Frozen):
+                        of_b.sync(of_a.listen_address)
             self.assertEqual(b[b"key"], b"value")
-        self.assertEqual(printed, [ValueError])
+        self.assertEqual(printed, [Frozen])
 
     def test_what_a_hook_raises_on_another_thread_is_not_raised_here(self):
         entered, raised, printed = threading.Event(), threading.Event(), []

@@ -51,8 +51,10 @@ if [[ -s $work/open ]]; then
   cat "$work/open"
   failed=1
 fi
-# With a handle of another database such calls would write files that neither finds.
-if grep 'ColumnFamilyHandle.* | compactions' "$here/not_overridden.txt" >"$work/unchecked"; then
+# With a handle of another database they would write files that neither finds, or a
+# MANIFEST that names no family of this one.
+if grep 'ColumnFamilyHandle' "$here/not_overridden.txt" |
+  grep -vE ' \| (reads|tells something|calls the one .*|overridden, .*)$' >"$work/unchecked"; then
   echo "in not_overridden.txt, but the family has to be asked for (CheckKnown):"
   cat "$work/unchecked"
   failed=1

@@ -212,7 +212,7 @@ class BrowserTest(unittest.TestCase):
 
     def test_a_scrub_that_could_not_read_all_is_told(self):
         given = [replica_of(1, "a"), replica_of(3, "c")]
-        given[0]["status"]["stats"]["scrub"] = {"corruption_found": 3, "last_error": "passed over 1 range of keys"}
+        given[0]["status"]["stats"]["scrub"] = {"corruption_found": 3, "incomplete": True, "last_error": "passed over 1 range of keys"}
         card, verdict = self.shown(given, ".card", "#verdict")
         self.assertIn("passed over 1 range of keys", card)
         self.assertEqual(verdict, "a: its scrub could not read all of it")

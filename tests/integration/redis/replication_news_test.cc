@@ -52,6 +52,31 @@ TEST_F(ReplicationNewsTest, SaysWhoseClockIsAheadOnce) {
   EXPECT_EQ(LoggedOf(0), "");
 }
 
+// The error of a try comes and goes while the pass runs.
+TEST_F(ReplicationNewsTest, AScrubIsSaidToReadAllOnceItHas) {
+  const auto logged = [&](bool running, const std::string& error,
+                          uint64_t corruption = 0) {
+    lines_.str("");
+    ReplicationStats stats;
+    stats.scrub.running = running;
+    stats.scrub.last_error = error;
+    stats.scrub.corruption_found = corruption;
+    news_.Log(stats, {});
+    return lines_.str();
+  };
+  EXPECT_EQ(logged(true, ""), "");
+  EXPECT_THAT(logged(true, "IO error: full"),
+              HasSubstr("[warning] scrub: IO error: full"));
+  EXPECT_EQ(logged(true, ""), "") << "it may fail again";
+  EXPECT_EQ(logged(true, "IO error: full"), "");
+  EXPECT_THAT(logged(true, "passed over"), HasSubstr("scrub: passed over"));
+  EXPECT_THAT(logged(false, ""), HasSubstr("[info] the scrub has read all"));
+  EXPECT_EQ(logged(false, ""), "");
+  EXPECT_THAT(logged(false, "", 1), HasSubstr("1 pair that is not what was"));
+  EXPECT_THAT(logged(false, "", 8), HasSubstr("7 pairs that are not what was"));
+  EXPECT_EQ(logged(false, "", 8), "");
+}
+
 // While a clock is wrong, each session ends so, once a second.
 TEST_F(ReplicationNewsTest, SessionsThatEndUnequalAlikeAreOneLineAMinute) {
   SessionNews news;

@@ -85,6 +85,10 @@ TEST_F(ForeignHandlesTest, WriteNothingHere) {
     EXPECT_TRUE(
         db_->SuggestCompactRange(handle, nullptr, nullptr).IsInvalidArgument());
     EXPECT_TRUE(db_->PromoteL0(handle, 2).IsInvalidArgument());
+    EXPECT_NE(db_->IncreaseFullHistoryTsLow(handle, "12345678")
+                  .ToString()
+                  .find("its handle is of another database"),
+              std::string::npos);
     EXPECT_TRUE(db_->EnableAutoCompaction({handle}).IsInvalidArgument());
     EXPECT_TRUE(db_->CompactFiles({}, handle, {}, 1, -1, nullptr, nullptr)
                     .IsInvalidArgument());

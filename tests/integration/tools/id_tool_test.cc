@@ -5,14 +5,17 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "replication/store/format/current_manifest.h"
+#include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
 #include "tests/support/file_content.h"
 #include "tests/support/flip_bit.h"
@@ -57,6 +60,35 @@ TEST_F(IdToolTest, ThoseWhoMakeOneAtATimePrintTheSame) {
     for (std::thread& run : runs) run.join();
     const std::string made = FileContent(Path() + "/ROCKSYNC.id");
     for (const std::ostringstream& out : outs) EXPECT_EQ(out.str(), made);
+  }
+}
+
+// Whoever prints an id prints the replica's, or says that it cannot.
+TEST_F(IdToolTest, OneThatIsMadeBesideTheFirstOpeningIsTaken) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  ReplicatedDBOptions replication;
+  replication.cluster_name = "test";
+  replication.cluster_secret.fill(7);
+  for (int round = 0; round < 30; ++round) {
+    fs::remove_all(Path());
+    std::ostringstream out;
+    std::ostringstream err;
+    int made = 0;
+    std::thread run([&] {
+      // At another moment of the opening each time.
+      std::this_thread::sleep_for(std::chrono::milliseconds(round));
+      made = RunId({Path(), {}, /*make=*/true}, out, err);
+    });
+    ReplicatedDB* db = nullptr;
+    const rocksdb::Status status =
+        ReplicatedDB::Open(options, replication, Path(), &db);
+    run.join();
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    const std::unique_ptr<ReplicatedDB> closes(db);
+    if (made == 0) {
+      EXPECT_EQ(out.str(), ReplicaIdHex(db->Identity().replica_id) + "\n");
+    }
   }
 }
 

@@ -30,8 +30,8 @@ void ExpectSame(const StreamStats& stream, const StreamStats& was) {
 
 void ExpectSame(const ScrubStats& scrub, const ScrubStats& was) {
   const auto fields = [](const ScrubStats& s) {
-    const auto& [a, b, c, d, e, f, g, h, i] = s;
-    return std::make_tuple(a, b, c, d, e, f, g, h, i);
+    const auto& [a, b, c, d, e, f, g, h, i, j] = s;
+    return std::make_tuple(a, b, c, d, e, f, g, h, i, j);
   };
   EXPECT_EQ(fields(scrub), fields(was));
 }

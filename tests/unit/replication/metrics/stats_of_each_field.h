@@ -45,6 +45,7 @@ inline ReplicationStats Stats(uint64_t id = 0xa1) {
   stats.scrub.last_finished_ms = 1'700'000'000'007;
   stats.scrub.corruption_found = 203;
   stats.scrub.unreadable = 204;
+  stats.scrub.incomplete = true;
   stats.scrub.repaired = 205;
   stats.scrub.released = 206;
   stats.scrub.resolved = 207;
