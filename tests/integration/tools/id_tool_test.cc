@@ -17,6 +17,7 @@
 #include "replication/store/format/current_manifest.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
+#include "tests/sanitized.h"
 #include "tests/support/file_content.h"
 #include "tests/support/flip_bit.h"
 #include "tests/support/temporary_directory.h"
@@ -70,14 +71,15 @@ TEST_F(IdToolTest, OneThatIsMadeBesideTheFirstOpeningIsTaken) {
   ReplicatedDBOptions replication;
   replication.cluster_name = "test";
   replication.cluster_secret.fill(7);
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < (kSanitized ? 10 : 30); ++round) {
     fs::remove_all(Path());
     std::ostringstream out;
     std::ostringstream err;
     int made = 0;
     std::thread run([&] {
       // At another moment of the opening each time.
-      std::this_thread::sleep_for(std::chrono::milliseconds(round));
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(kSanitized ? 5 * round : round));
       made = RunId({Path(), {}, /*make=*/true}, out, err);
     });
     ReplicatedDB* db = nullptr;
