@@ -53,9 +53,10 @@ struct IndexBuildProgress {
 // What the index holds and has met, for people and tests.
 struct IndexStats {
   uint64_t pairs_quarantined = 0;  // met since opening; see index_format.md
-  // Entries held that are quarantined, exactly, as of the latest session or,
-  // after a clean close, the opening. They are in no digest: while there is one
-  // here or at a peer, the two are not proven equal.
+  // Entries held that are quarantined, exactly, as of the latest session or, if
+  // there was one before a clean close, the opening; 0 before the first one.
+  // They are in no digest: while there is one here or at a peer, the two are
+  // not proven equal.
   uint64_t quarantined_now = 0;
   uint64_t pairs_repaired = 0;  // quarantined ones that a peer's pair replaced
   uint64_t pairs_released = 0;  // quarantined ones that matched when read again
@@ -165,12 +166,15 @@ struct RestampResult {
 //    have made the family all the same (DB::ListColumnFamilies): call it again,
 //    which goes on with that family, or name it at the next Open.
 //    DropColumnFamily: data and index go, at the price of a scan of the index;
-//    nothing of it travels. Peers whose families differ are refused by name, so
-//    create and drop a family on every replica, and drop it on every one before
-//    it is made anew on any: else the old pairs come back. A drop waits for
-//    writes that are under way, those of a session too, which then ends with an
-//    error; as with RocksDB, the application itself must not write to a family
-//    while it drops it.
+//    nothing of it travels. Until the database is closed RocksDB keeps what it
+//    has of a dropped family, replicated or not (tables, memtables, and their
+//    share of a write buffer budget), since sessions may still read it. Peers
+//    whose families differ are refused by name, so create and drop a family on
+//    every replica, and drop it on every one before it is made anew on any:
+//    else the old pairs come back. A drop waits for writes that are under way,
+//    those of a session too, which then ends with TryAgain, as it does when a
+//    replicated family is created; as with RocksDB, the application itself must
+//    not write to a family while it drops it.
 //
 // A foreign write is one that bypasses rocksync: through a TransactionDB that
 // wraps this one, GetRootDB(), GetBaseDB(), DeleteFilesInRange, or another

@@ -373,7 +373,12 @@ void SessionImpl::Fail(const absl::Status& status) {
   turn_.emplace(options_.max_turn_bytes);
   if (!opened) return;
   std::string body;
-  EncodeEnd({EndReason::kFailed, KindOf(status)}, &body);
+  if (absl::IsUnavailable(status)) {  // as of families that come and go
+    const absl::string_view why = status.message();
+    EncodeEnd({EndReason::kUnavailable, std::string(why)}, &body);
+  } else {
+    EncodeEnd({EndReason::kFailed, KindOf(status)}, &body);
+  }
   turn_->Add(MessageType::kEnd, body);
 }
 

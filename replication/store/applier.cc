@@ -179,9 +179,11 @@ void Applier::Place(Batch* batch) {
 
 Status Applier::CheckTerms(const Batch& batch) const {
   // A family may have gone meanwhile, and ordinals changed.
-  if (&indexed_->table() != &batch.families) {
-    return Status::ColumnFamilyDropped(
-        "rocksync: a column family was created or dropped", "reconnecting");
+  const FamilyTable& now = indexed_->table();
+  if (&now != &batch.families && !now.ReplicatesAs(batch.families)) {
+    return Status::TryAgain(
+        "rocksync: a replicated column family was created or dropped",
+        "reconnecting");
   }
   // A replica that is no member any more hands nothing on from the moment that
   // this replica knows. And what the peer sends may have been deleted here

@@ -36,8 +36,8 @@ class Applier {
   Terms terms() const;
 
   // By what was agreed upon with the peer. `families`: by whose ordinals the
-  // pairs name theirs. Unavailable: what was agreed upon holds no longer.
-  // FailedPrecondition: these are not the families of now.
+  // pairs name theirs. Unavailable: what was agreed upon holds no longer, or
+  // these are not the families of now.
   absl::Status Apply(std::span<const Pair> pairs, const FamilyTable& families,
                      const Sender& sender, const Terms& terms,
                      const std::function<bool()>& cancelled,

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "replication/base/directories.h"
+#include "replication/session/escape_text.h"
+#include "replication/store/index/family_table.h"
 #include "replication/store/open/shared_paths.h"
 #include "replication/store/open/write_buffer_budget.h"
 #include "replication/store/store.h"
@@ -115,6 +117,13 @@ Status ReplicatedDB::DropColumnFamilies(
 Status ReplicatedDB::DestroyColumnFamilyHandle(ColumnFamilyHandle* family) {
   if (family == nullptr) return Status::OK();  // the index's, see Open
   if (store_->families()->GiveBack(family)) return Status::OK();
+  // That one still reads through it.
+  if (IsShared(family)) {
+    return Status::InvalidArgument("rocksync: the handle of column family " +
+                                       EscapeText(family->GetName()) +
+                                       " is of another database",
+                                   "give it back to that one");
+  }
   return db_->DestroyColumnFamilyHandle(family);
 }
 

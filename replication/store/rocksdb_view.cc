@@ -32,7 +32,7 @@ class RocksDBView final : public ReplicaView {
   }
   bool stale() const override {
     return !terms().StillHold(store_->applier()->terms()) ||
-           &store_->indexed()->table() != families_;
+           !FamiliesAreTheSame();
   }
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
@@ -133,9 +133,13 @@ class RocksDBView final : public ReplicaView {
     return terms_;
   }
   absl::Status CheckFamilies() const {
-    if (&store_->indexed()->table() == families_) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        "a column family was created or dropped; reconnecting");
+    if (FamiliesAreTheSame()) return absl::OkStatus();
+    return absl::UnavailableError(
+        "a replicated column family was created or dropped; reconnecting");
+  }
+  bool FamiliesAreTheSame() const {
+    const FamilyTable& now = store_->indexed()->table();
+    return &now == families_ || now.ReplicatesAs(*families_);
   }
 
   Store* const store_;

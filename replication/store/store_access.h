@@ -53,8 +53,8 @@ class ReplicaView : public StorageView {
 class StoreAccess {
  public:
   // A view with the families that are replicated now, their ordinals being
-  // those of db->ReplicatedFamilies(). Once a family is created or dropped, the
-  // view's TakeSnapshot and Apply return FailedPrecondition and a new view is
+  // those of db->ReplicatedFamilies(). Once one of them is created or dropped,
+  // the view's TakeSnapshot and Apply return Unavailable and a new view is
   // due (and a new set-up with the peer, whose families must be the same).
   // Must not outlive `db`. `read` may be empty, and is told how many elements
   // its snapshots scan, keys they look up and values they read. It may wait, so

@@ -161,6 +161,10 @@ rocksdb::Status TlsStream::DescribeTlsError(int reason, const std::string& text,
         peer + " refused our certificate " + tls_->certificate_file(),
         reason == SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED
             ? text + "; renew it, by `rocksync certificate`"
+        : reason == SSL_R_TLSV1_ALERT_UNKNOWN_CA
+            ? text +
+                  "; its ca_file lacks the CA that signed this certificate: "
+                  "renew it by the CA that the peer has, or append ours there"
             : text);
   }
   if (IsNotTls(reason)) {

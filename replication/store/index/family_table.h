@@ -19,14 +19,8 @@ namespace rocksync {
 // at any time, while a session may still read through it; so giving back only
 // marks it, and the last user destroys it.
 struct SharedHandle {
-  SharedHandle(rocksdb::DB* owner, rocksdb::ColumnFamilyHandle* shared)
-      : db(owner),
-        handle(shared),
-        merges(owner->GetOptions(shared).merge_operator != nullptr) {}
-  ~SharedHandle() {
-    if (given_back)
-      db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
-  }
+  SharedHandle(rocksdb::DB* owner, rocksdb::ColumnFamilyHandle* shared);
+  ~SharedHandle();
   SharedHandle(const SharedHandle&) = delete;
   SharedHandle& operator=(const SharedHandle&) = delete;
 
@@ -37,6 +31,9 @@ struct SharedHandle {
   const bool merges;
   std::atomic<bool> given_back{false};
 };
+
+// Whether some database of this process has a SharedHandle of it. Thread-safe.
+bool IsShared(rocksdb::ColumnFamilyHandle* handle);
 
 struct Family {
   uint32_t id = 0;       // RocksDB's, never used again after a drop
@@ -67,6 +64,9 @@ class FamilyTable {
   // The replicated ones, by ordinal.
   const std::vector<Family>& families() const { return families_; }
   const std::vector<Family>& others() const { return others_; }
+
+  // Whether the same families are replicated, so that ordinals mean the same.
+  bool ReplicatesAs(const FamilyTable& other) const;
 
  private:
   std::vector<Family> families_;

@@ -163,6 +163,8 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
                  ? CheckFreeToRead(directory_)
                  : LockDirectory(env_, directory_, &lock);
   }
+  // Before tables that only a newer RocksDB reads are taken for damaged.
+  if (status.ok()) status = CheckIsNotNewer(env_, directory_);
   if (status.ok()) status = LoadOptions(wal_dir);
   if (status.ok()) status = CheckPlace();
   if (status.ok()) {

@@ -136,7 +136,9 @@ Status LeftAfterLoss(const std::string& directory) {
           " is what was left after a loss of files, and has not become a new "
           "replica since",
       std::string(kOpenAsNewReplica) +
-          "; or replace the replica by a new, empty one that peers fill");
+          ", or, if that says that the index is lost, with both this and "
+          "adopt_after_index_loss; or replace the replica by a new, empty one "
+          "that peers fill");
 }
 
 }  // namespace

@@ -62,6 +62,12 @@ bool VersionOf(Env* env, const std::string& directory,
   return VersionIn(head.ToStringView(), version);
 }
 
+std::string LastOpenedBy(const std::string& directory,
+                         const RocksDBVersion& version) {
+  return "rocksync: " + directory + " was last opened by RocksDB " +
+         Text(version) + ", and this program has " + Text(kOurs);
+}
+
 }  // namespace
 
 Status NameNewerRocksDB(const Status& status, Env* env,
@@ -76,11 +82,21 @@ Status NameNewerRocksDB(const Status& status, Env* env,
     return status;
   }
   return Status::NotSupported(
-      "rocksync: " + directory + " was last opened by RocksDB " +
-          Text(version) + ", and this program has " + Text(kOurs) +
-          ", which cannot read it",
+      LastOpenedBy(directory, version) + ", which cannot read it",
       "nothing is damaged by that; use a program with RocksDB " +
           Text(version) + " or newer: " + text);
+}
+
+Status CheckIsNotNewer(Env* env, const std::string& directory) {
+  RocksDBVersion version{};
+  RocksDBVersion ours = kOurs;
+  ours[2] = 0;
+  if (!VersionOf(env, directory, &version)) return Status::OK();
+  version[2] = 0;
+  if (version <= ours) return Status::OK();
+  return Status::NotSupported(
+      LastOpenedBy(directory, version) + ", which may not read it",
+      "use a program with RocksDB " + Text(version) + " or newer");
 }
 
 bool IsOfNewerRocksDB(std::string_view options_file,

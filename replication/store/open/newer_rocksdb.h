@@ -20,6 +20,13 @@ rocksdb::Status NameNewerRocksDB(const rocksdb::Status& status,
                                  rocksdb::Env* env,
                                  const std::string& directory);
 
+// Before something is made of the files of the database in `directory` that
+// takes what does not read for damaged. NotSupported, with both versions and
+// the remedy: the latest OPTIONS file is of a newer RocksDB, patch releases
+// apart.
+rocksdb::Status CheckIsNotNewer(rocksdb::Env* env,
+                                const std::string& directory);
+
 // Whether of two OPTIONS files, or their first 4 KiB, the first says that a
 // newer RocksDB has written it. Not if either does not say by which it was.
 bool IsOfNewerRocksDB(std::string_view options_file,

@@ -98,6 +98,8 @@ TEST_F(ForeignHandlesTest, WriteNothingHere) {
                             })
                     .IsInvalidArgument());
   }
+  // A plain one is RocksDB's to give back, as always.
+  EXPECT_TRUE(db_->DestroyColumnFamilyHandle(others).IsInvalidArgument());
   std::string value;
   ASSERT_ROCKS_OK(db_->Get({}, own, "k", &value));
   EXPECT_EQ(value, "own");

@@ -48,6 +48,21 @@ TEST_F(NewerRocksDBTest, IsNamedWithTheRemedy) {
   }
 }
 
+// Patch releases read what one another write.
+TEST_F(NewerRocksDBTest, IsRefusedBeforeItsFilesAreTakenForDamaged) {
+  const auto check = [this](const std::string& version) {
+    Named(version);
+    return CheckIsNotNewer(env_.get(), "/db");
+  };
+  EXPECT_TRUE(check(Ours(0, 0, 0)).ok());
+  EXPECT_TRUE(check(Ours(0, 0, 1)).ok());
+  EXPECT_TRUE(check("6.11.4").ok());
+  EXPECT_TRUE(check("a.b.c").ok());
+  EXPECT_TRUE(CheckIsNotNewer(env_.get(), "/nowhere").ok());
+  EXPECT_TRUE(check(Ours(0, 1, 0)).IsNotSupported());
+  EXPECT_THAT(check(Ours(1, 0, 0)).ToString(), HasSubstr("may not read it"));
+}
+
 TEST_F(NewerRocksDBTest, OtherErrorsStay) {
   const std::string as_it_is = Damaged().ToString();
   EXPECT_EQ(NameNewerRocksDB(Damaged(), env_.get(), "/db").ToString(),
