@@ -141,10 +141,10 @@ Status IntendedId(const IdOptions& options, uint64_t* id) {
   // Another run may be making one: then both print that. Or a first opening
   // has just made the replica.
   const IntendedIdLock lock(options.directory);
-  if (!lock.held() || HasReplica(options.directory)) {
-    return Status::Busy("rocksync: " + options.directory +
-                            " is being made a replica, or cannot be locked",
-                        "run `rocksync id` again once it is closed");
+  if (lock.is_busy() || HasReplica(options.directory)) {
+    return Status::Busy(
+        "rocksync: " + options.directory + " is being made a replica",
+        "run `rocksync id` again once it is closed");
   }
   status = ReadIntendedId(env, options.directory, id);
   if (!status.IsNotFound()) return status;

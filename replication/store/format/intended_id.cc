@@ -56,9 +56,10 @@ IntendedIdLock::IntendedIdLock(const std::string& directory)
   using std::chrono::steady_clock;
   // It is held for milliseconds; but its holder may be stopped.
   const auto end = steady_clock::now() + std::chrono::seconds(5);
-  while (file_ >= 0 && !held_) {
-    held_ = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
-    if (held_ || errno != EWOULDBLOCK || steady_clock::now() >= end) break;
+  while (file_ >= 0 && ::flock(file_, LOCK_EX | LOCK_NB) != 0 &&
+         errno == EWOULDBLOCK) {
+    busy_ = steady_clock::now() >= end;
+    if (busy_) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }

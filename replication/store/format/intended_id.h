@@ -38,12 +38,13 @@ class IntendedIdLock {
   IntendedIdLock(const IntendedIdLock&) = delete;
   IntendedIdLock& operator=(const IntendedIdLock&) = delete;
 
-  // False: somebody else holds it, or the file system has no such locks.
-  bool held() const { return held_; }
+  // Somebody else held it all the time. Not of a file system without such locks
+  // (NFS has none of directories): there nobody waits for anybody.
+  bool is_busy() const { return busy_; }
 
  private:
   const int file_;
-  bool held_ = false;
+  bool busy_ = false;
 };
 
 }  // namespace rocksync

@@ -62,6 +62,12 @@ bool VersionOf(Env* env, const std::string& directory,
   return VersionIn(head.ToStringView(), version);
 }
 
+// Than this program's; patch releases apart, which read one another's files.
+bool IsNewerRelease(RocksDBVersion version) {
+  version[2] = 0;
+  return version > kOurs;
+}
+
 std::string LastOpenedBy(const std::string& directory,
                          const RocksDBVersion& version) {
   return "rocksync: " + directory + " was last opened by RocksDB " +
@@ -89,11 +95,9 @@ Status NameNewerRocksDB(const Status& status, Env* env,
 
 Status CheckIsNotNewer(Env* env, const std::string& directory) {
   RocksDBVersion version{};
-  RocksDBVersion ours = kOurs;
-  ours[2] = 0;
-  if (!VersionOf(env, directory, &version)) return Status::OK();
-  version[2] = 0;
-  if (version <= ours) return Status::OK();
+  if (!VersionOf(env, directory, &version) || !IsNewerRelease(version)) {
+    return Status::OK();
+  }
   return Status::NotSupported(
       LastOpenedBy(directory, version) + ", which may not read it",
       "use a program with RocksDB " + Text(version) + " or newer");
@@ -109,9 +113,9 @@ bool IsOfNewerRocksDB(std::string_view options_file,
 
 Status CheckSourceIsNotNewer(std::string_view options_file) {
   RocksDBVersion version{};
-  if (!VersionIn(options_file, &version)) return Status::OK();
-  version[2] = 0;
-  if (version <= kOurs) return Status::OK();
+  if (!VersionIn(options_file, &version) || !IsNewerRelease(version)) {
+    return Status::OK();
+  }
   const std::string least =
       std::to_string(version[0]) + "." + std::to_string(version[1]);
   return Status::NotSupported(

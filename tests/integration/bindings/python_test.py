@@ -1,6 +1,7 @@
 """The Python package: dict-like access, replication, verification, and what
 happens when it is used wrongly. usage: python_test.py"""
 
+import contextlib
 import copy
 import ctypes
 import functools
@@ -78,6 +79,16 @@ class DatabaseTest(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.directory.name, name)
+
+    @contextlib.contextmanager
+    def hooked(self, hook):
+        """Databases a and b, of which b has the hook, and a function that makes a
+        replicator of b: its sync with the address that it is given calls it."""
+        trial = self.path("trial")
+        with self.open("a") as a, self.open("b", apply_hook=hook) as b:
+            a[b"key"] = b"theirs"
+            with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
+                yield b, of_a.listen_address, functools.partial(b.replicate, certificates=trial, interval=0)
 
     def open(self, name="a", **options):
         return rocksync.open(self.path(name), cluster="test", secret=SECRET, **options)
@@ -986,12 +997,9 @@ if os.fork() == 0:
             except rocksync.Error as error:
                 refused.append(str(error))
 
-        trial = self.path("trial")
-        with self.open("a") as a, self.open("b", apply_hook=write) as b:
-            a[b"key"] = b"theirs"
-            with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
-                with b.replicate(certificates=trial, interval=0) as of_b:
-                    of_b.sync(of_a.listen_address)
+        with self.hooked(write) as (b, address, replicate):
+            with replicate() as of_b:
+                of_b.sync(address)
             self.assertEqual(b[b"key"], b"theirs")
         self.assertEqual(len(refused), 1)
         self.assertIn("apply hook", refused[0])
@@ -1017,16 +1025,12 @@ if os.fork() == 0:
             if session["finished"] and failed:
                 raise failed[0]  # which is no matter of the hook's any more
 
-        trial = self.path("trial")
-        with self.open("a") as a, self.open("b", apply_hook=fail) as b:
-            a[b"key"] = b"value"
-            with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
-                with b.replicate(certificates=trial, interval=0) as of_b:
-                    of_b.sync(of_a.listen_address)
-                with b.replicate(certificates=trial, interval=0, progress=tell) as of_b:
-                    with self.assertRaises(Frozen):
-                        of_b.sync(of_a.listen_address)
-            self.assertEqual(b[b"key"], b"value")
+        with self.hooked(fail) as (b, address, replicate):
+            with replicate() as of_b:
+                of_b.sync(address)
+            with replicate(progress=tell) as of_b, self.assertRaises(Frozen):
+                of_b.sync(address)
+            self.assertEqual(b[b"key"], b"theirs")
         self.assertEqual(printed, [Frozen])
 
     def test_what_a_hook_raises_on_another_thread_is_not_raised_here(self):
@@ -1066,14 +1070,10 @@ if os.fork() == 0:
             except rocksync.Error as error:
                 refused.append(str(error))
 
-        trial = self.path("trial")
-        with self.open("a") as a, self.open("b", apply_hook=close) as b:
-            a[b"key"] = b"theirs"
-            with a.replicate(certificates=trial, listen="127.0.0.1:0", interval=0) as of_a:
-                with b.replicate(certificates=trial, interval=0) as of_b:
-                    of_b.sync(of_a.listen_address)
-                    b.update_key(b"key", close)
-                    of_b.sync(of_a.listen_address)
+        with self.hooked(close) as (b, address, replicate), replicate() as of_b:
+            of_b.sync(address)
+            b.update_key(b"key", close)
+            of_b.sync(address)
         self.assertEqual(len(refused), 2)
         for each in refused:
             self.assertIn("close of the replicator", each)
