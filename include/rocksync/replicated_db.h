@@ -166,9 +166,10 @@ struct RestampResult {
 //    have made the family all the same (DB::ListColumnFamilies): call it again,
 //    which goes on with that family, or name it at the next Open.
 //    DropColumnFamily: data and index go, at the price of a scan of the index;
-//    nothing of it travels. Until the database is closed RocksDB keeps what it
-//    has of a dropped family, replicated or not (tables, memtables, and their
-//    share of a write buffer budget), since sessions may still read it. Peers
+//    nothing of it travels. RocksDB keeps what it has of a dropped family
+//    (tables, memtables, and their share of a write buffer budget) until its
+//    handle is destroyed and nothing that began before reads it any more: of
+//    a replicated one a session or a stream, which end within seconds. Peers
 //    whose families differ are refused by name, so create and drop a family on
 //    every replica, and drop it on every one before it is made anew on any:
 //    else the old pairs come back. A drop waits for writes that are under way,

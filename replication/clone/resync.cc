@@ -282,12 +282,14 @@ Status Resyncing::CarryOverWhatIsMissing() {
   }
   if (s.ok()) s = options_file.PutBack();
   if (!s.ok()) return s;
-  const auto from = StoreAccess::NewView(old_.db());
-  const auto to = StoreAccess::NewView(copy.db());
-  s = ToRocksDb(CarryOver(from.get(), to.get(), clone_.cancelled,
-                          &result_->carried_over));
-  // Closing syncs it, unless RocksDB stalls writes.
-  if (s.ok()) s = ToRocksDb(to->Sync());
+  {
+    const auto from = StoreAccess::NewView(old_.db());
+    const auto to = StoreAccess::NewView(copy.db());
+    s = ToRocksDb(CarryOver(from.get(), to.get(), clone_.cancelled,
+                            &result_->carried_over));
+    // Closing syncs it, unless RocksDB stalls writes.
+    if (s.ok()) s = ToRocksDb(to->Sync());
+  }
   const Status closed = copy.Close();
   return s.ok() ? closed : s;
 }

@@ -179,8 +179,8 @@ void Applier::Place(Batch* batch) {
 
 Status Applier::CheckTerms(const Batch& batch) const {
   // A family may have gone meanwhile, and ordinals changed.
-  const FamilyTable& now = indexed_->table();
-  if (&now != &batch.families && !now.ReplicatesAs(batch.families)) {
+  const FamiliesInUse now = indexed_->families();
+  if (!now->ReplicatesAs(batch.families)) {
     return Status::TryAgain(
         "rocksync: a replicated column family was created or dropped",
         "reconnecting");

@@ -112,7 +112,8 @@ Status ReplicatedDB::GetUpdatesSince(
 
 std::vector<std::string> ReplicatedDB::ReplicatedFamilies() const {
   std::vector<std::string> names;
-  for (const Family& family : store_->indexed()->table().families()) {
+  const FamiliesInUse now = store_->indexed()->families();
+  for (const Family& family : now->families()) {
     names.push_back(family.name);
   }
   return names;
@@ -210,7 +211,7 @@ Status ReplicatedDB::Delete(const WriteOptions& options,
 Status ReplicatedDB::SingleDelete(const WriteOptions& options,
                                   ColumnFamilyHandle* family,
                                   const Slice& key) {
-  if (store_->families()->Find(family) != nullptr) {
+  if (store_->families()->Replicates(family)) {
     return store_->writer()->WriteOne(options, family, key, nullptr);
   }
   const Status known = CheckKnown(family);
@@ -247,14 +248,15 @@ Status ReplicatedDB::Write(const WriteOptions& options,
 Status ReplicatedDB::MayPass(ColumnFamilyHandle* family,
                              const std::string& call,
                              const std::string& remedy) const {
-  return store_->families()->Find(family) != nullptr ? Refuse(call, remedy)
-                                                     : CheckKnown(family);
+  return store_->families()->Replicates(family) ? Refuse(call, remedy)
+                                                : CheckKnown(family);
 }
 
 Status ReplicatedDB::CheckSetOptions(
     ColumnFamilyHandle* family,
     const std::unordered_map<std::string, std::string>& options) const {
-  const Family* const replicated = store_->families()->Find(family);
+  const FamiliesInUse now = store_->indexed()->families();
+  const Family* const replicated = store_->families()->Find(*now, family);
   if (replicated == nullptr) return CheckKnown(family);
   return CheckChangedOptions(replication_options(), replicated->name,
                              db_->GetDBOptions(), db_->GetOptions(family),

@@ -16,12 +16,17 @@
 namespace rocksync {
 namespace {
 
+std::shared_ptr<const FamilyTable> FamiliesOf(Store* store) {
+  const FamiliesInUse now = store->indexed()->families();
+  return now->CopyReplicated();
+}
+
 class RocksDBView final : public ReplicaView {
  public:
   RocksDBView(Store* store, ReadsDone read)
       : store_(store),
         read_(std::move(read)),
-        families_(&store->indexed()->table()),
+        families_(FamiliesOf(store)),
         terms_(store->applier()->terms()) {}
 
   void AgreeOn(const Terms& terms, uint64_t peer_id,
@@ -53,7 +58,7 @@ class RocksDBView final : public ReplicaView {
           "the member list, or what is collected, has changed; reconnecting");
     }
     return NewIndexSnapshot(
-        store_->indexed()->reader(), *families_, std::move(readied),
+        store_->indexed()->reader(), families_, std::move(readied),
         [store = store_](const std::string& index_key) {
           store->Reexamine(index_key);
         },
@@ -138,13 +143,14 @@ class RocksDBView final : public ReplicaView {
         "a replicated column family was created or dropped; reconnecting");
   }
   bool FamiliesAreTheSame() const {
-    const FamilyTable& now = store_->indexed()->table();
-    return &now == families_ || now.ReplicatesAs(*families_);
+    const FamiliesInUse now = store_->indexed()->families();
+    return now->ReplicatesAs(*families_);
   }
 
   Store* const store_;
   const ReadsDone read_;
-  const FamilyTable* const families_;  // kept by the store until it closes
+  // Of the moment when this was made.
+  const std::shared_ptr<const FamilyTable> families_;
   mutable std::mutex mutex_;
   Terms terms_;
   Sender sender_;

@@ -170,10 +170,9 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
 
 void Store::Reexamine(const std::string& index_key) {
   IndexKey key;
+  const FamiliesInUse families = indexed_.families();
   const Family* family = nullptr;
-  if (ParseIndexKey(index_key, &key)) {
-    family = indexed_.table().Find(key.family_id);
-  }
+  if (ParseIndexKey(index_key, &key)) family = families->Find(key.family_id);
   PairCheck check(&indexed_, &quarantine_, &index_build_);
   PairCheck::Finding finding = PairCheck::Finding::kFine;
   // What cannot be looked at now is looked at by the next session, or a scrub.
@@ -230,12 +229,13 @@ IndexStats Store::stats() const {
 }
 
 bool Store::FlushIndex() {
+  const FamiliesInUse now = indexed_.families();
   std::vector<rocksdb::ColumnFamilyHandle*> families = {
       indexed_.reader().index()};
   // A budget of memtables that may stall writes (write_buffer_budget.h): what
   // others hold of it nobody gives back later.
   if (indexed_.db()->GetDBOptions().atomic_flush) {
-    for (const Family& family : indexed_.table().families()) {
+    for (const Family& family : now->families()) {
       families.push_back(family.handle());
     }
   }
@@ -280,7 +280,8 @@ Status Store::Seal() {
     status = batch.Put(index, MetaKey(kMarkRecord), EncodeMark(mark));
   }
   std::vector<rocksdb::ColumnFamilyHandle*> families;
-  for (const Family& family : indexed_.table().families()) {
+  const FamiliesInUse now = indexed_.families();
+  for (const Family& family : now->families()) {
     families.push_back(family.handle());
   }
   if (status.ok()) status = WriteSeal(db, index, families, sealed, &batch);

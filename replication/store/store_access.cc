@@ -45,7 +45,8 @@ PeerMemory* StoreAccess::PeersOf(const ReplicatedDB* db) {
 std::vector<StoreAccess::FamilyFacts> StoreAccess::Families(
     const ReplicatedDB* db) {
   std::vector<FamilyFacts> facts;
-  for (const Family& family : db->store_->indexed()->table().families()) {
+  const FamiliesInUse now = db->store_->indexed()->families();
+  for (const Family& family : now->families()) {
     facts.push_back({family.name, family.handle()->GetComparator()->Name()});
   }
   return facts;

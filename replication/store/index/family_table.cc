@@ -1,8 +1,8 @@
 #include "replication/store/index/family_table.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
-#include <set>
 #include <utility>
 
 namespace rocksync {
@@ -16,7 +16,7 @@ void Enter(const Family* family, std::vector<const Family*>* by_id) {
 // Of all databases of this process. Never destroyed: a database may outlive it.
 struct SharedHandles {
   std::mutex mutex;
-  std::multiset<rocksdb::ColumnFamilyHandle*> handles;
+  std::multimap<rocksdb::ColumnFamilyHandle*, SharedHandle*> handles;
 };
 SharedHandles* AllShared() {
   static auto* const all = new SharedHandles;
@@ -27,17 +27,19 @@ SharedHandles* AllShared() {
 
 SharedHandle::SharedHandle(rocksdb::DB* owner,
                            rocksdb::ColumnFamilyHandle* shared)
-    : db(owner),
+    : db(owner->GetRootDB()),
       handle(shared),
       merges(owner->GetOptions(shared).merge_operator != nullptr) {
   const std::lock_guard lock(AllShared()->mutex);
-  AllShared()->handles.insert(handle);
+  AllShared()->handles.emplace(handle, this);
 }
 
+// Without the lock: RocksDB deletes files then, and calls listeners.
 SharedHandle::~SharedHandle() {
   {
     const std::lock_guard lock(AllShared()->mutex);
-    AllShared()->handles.erase(AllShared()->handles.find(handle));
+    std::erase_if(AllShared()->handles,
+                  [this](const auto& entry) { return entry.second == this; });
   }
   if (given_back) db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
 }
@@ -45,6 +47,37 @@ SharedHandle::~SharedHandle() {
 bool IsShared(rocksdb::ColumnFamilyHandle* handle) {
   const std::lock_guard lock(AllShared()->mutex);
   return AllShared()->handles.contains(handle);
+}
+
+bool GiveBack(rocksdb::DB* owner, rocksdb::ColumnFamilyHandle* handle) {
+  const rocksdb::DB* const root = owner->GetRootDB();
+  const std::lock_guard lock(AllShared()->mutex);
+  const auto [first, last] = AllShared()->handles.equal_range(handle);
+  const auto found = std::find_if(first, last, [root](const auto& entry) {
+    return entry.second->db == root;
+  });
+  if (found == last) return false;
+  found->second->given_back = true;
+  return true;
+}
+
+void DestroyGivenBack(rocksdb::DB* owner) {
+  rocksdb::DB* const root = owner->GetRootDB();
+  std::vector<rocksdb::ColumnFamilyHandle*> all;
+  {
+    const std::lock_guard lock(AllShared()->mutex);
+    std::erase_if(AllShared()->handles, [&](const auto& entry) {
+      SharedHandle* const shared = entry.second;
+      if (shared->db != root || !shared->given_back.exchange(false)) {
+        return false;
+      }
+      all.push_back(shared->handle);
+      return true;
+    });
+  }
+  for (rocksdb::ColumnFamilyHandle* handle : all) {
+    root->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
 }
 
 FamilyTable::FamilyTable(std::vector<Family> replicated,
@@ -59,8 +92,13 @@ FamilyTable::FamilyTable(std::vector<Family> replicated,
   for (const Family& family : others_) Enter(&family, &other_by_id_);
 }
 
+std::shared_ptr<const FamilyTable> FamilyTable::CopyReplicated() const {
+  return std::make_shared<const FamilyTable>(families_, std::vector<Family>());
+}
+
 bool FamilyTable::ReplicatesAs(const FamilyTable& other) const {
-  return std::equal(families_.begin(), families_.end(), other.families_.begin(),
+  return this == &other ||
+         std::equal(families_.begin(), families_.end(), other.families_.begin(),
                     other.families_.end(),
                     [](const Family& a, const Family& b) {
                       return a.id == b.id;  // which is never used again

@@ -17,14 +17,15 @@ namespace rocksync {
 
 // The application's handle of a family. It is the application's to give back
 // at any time, while a session may still read through it; so giving back only
-// marks it, and the last user destroys it.
+// marks it, and it is destroyed with the last reference. Until then RocksDB
+// keeps what it has of the family, dropped or not.
 struct SharedHandle {
   SharedHandle(rocksdb::DB* owner, rocksdb::ColumnFamilyHandle* shared);
   ~SharedHandle();
   SharedHandle(const SharedHandle&) = delete;
   SharedHandle& operator=(const SharedHandle&) = delete;
 
-  rocksdb::DB* const db;
+  rocksdb::DB* const db;  // the root, whatever wraps it
   rocksdb::ColumnFamilyHandle* const handle;
   // RocksDB has a merge operator for the family, so a key may hold operands, be
   // it only of foreign writes.
@@ -34,6 +35,12 @@ struct SharedHandle {
 
 // Whether some database of this process has a SharedHandle of it. Thread-safe.
 bool IsShared(rocksdb::ColumnFamilyHandle* handle);
+// Marks the SharedHandle of it that `owner` has as given back. False: there is
+// none, and the handle is the caller's to destroy. Thread-safe.
+bool GiveBack(rocksdb::DB* owner, rocksdb::ColumnFamilyHandle* handle);
+// Before `owner` closes: destroys what was given back to it, whoever may still
+// have a reference.
+void DestroyGivenBack(rocksdb::DB* owner);
 
 struct Family {
   uint32_t id = 0;       // RocksDB's, never used again after a drop
@@ -64,6 +71,10 @@ class FamilyTable {
   // The replicated ones, by ordinal.
   const std::vector<Family>& families() const { return families_; }
   const std::vector<Family>& others() const { return others_; }
+
+  // One of the replicated families alone. It keeps what RocksDB has of them as
+  // long as it lives.
+  std::shared_ptr<const FamilyTable> CopyReplicated() const;
 
   // Whether the same families are replicated, so that ordinals mean the same.
   bool ReplicatesAs(const FamilyTable& other) const;

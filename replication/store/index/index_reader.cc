@@ -80,15 +80,18 @@ rocksdb::Status IndexReader::GetAll(
 
 IndexCursor::IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
                          uint64_t stable_time, Order order)
-    : IndexCursor(reader, nullptr, at, stable_time, order) {}
+    : reader_(reader), given_families_(nullptr), stable_time_(stable_time) {
+  Start(at, order);
+}
 
-IndexCursor::IndexCursor(const IndexReader& reader, const FamilyTable* families,
+IndexCursor::IndexCursor(const IndexReader& reader, const FamilyTable& families,
                          const rocksdb::Snapshot* at, uint64_t stable_time,
                          Order order)
-    : reader_(reader),
-      given_families_(families),
-      families_(families),
-      stable_time_(stable_time) {
+    : reader_(reader), given_families_(&families), stable_time_(stable_time) {
+  Start(at, order);
+}
+
+void IndexCursor::Start(const rocksdb::Snapshot* at, Order order) {
   options_.snapshot = at;
   options_.total_order_seek = order == Order::kTotal;
   options_.prefix_same_as_start = order == Order::kWithinPosition;
@@ -104,7 +107,7 @@ std::unique_ptr<rocksdb::Iterator> IndexCursor::NewIterator() {
   // these are all that the iterator has entries of, but for what was dropped.
   // The other way round a purge would remove entries of a family that has just
   // been created.
-  if (given_families_ == nullptr) families_ = &reader_.families();
+  if (given_families_ == nullptr) families_of_now_ = reader_.families();
   return iterator;
 }
 
@@ -154,7 +157,9 @@ void IndexCursor::Load() {
   if (key_damaged_ || !ParseEntry(bytes(), reader_.home(), &entry_)) {
     entry_ = DamagedEntry();
   }
-  family_ = key_damaged_ ? nullptr : families_->Find(key_.family_id);
+  const FamilyTable& families =
+      given_families_ != nullptr ? *given_families_ : *families_of_now_;
+  family_ = key_damaged_ ? nullptr : families.Find(key_.family_id);
 }
 
 }  // namespace rocksync

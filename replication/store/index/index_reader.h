@@ -15,6 +15,7 @@
 #include "replication/store/format/index_entry.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/index/family_table.h"
+#include "replication/store/index/shown_families.h"
 #include "rocksdb/db.h"
 #include "sketch/element/element.h"
 
@@ -27,17 +28,16 @@ class IndexReader {
               const ElementHasher* hasher, uint64_t home)
       : db_(db), index_(index), hasher_(hasher), home_(home) {}
 
-  // The table must stay valid as long as this.
-  void SetFamilies(const FamilyTable* families) {
-    families_.store(families, std::memory_order_release);
-  }
-
   rocksdb::DB* db() const { return db_; }
   rocksdb::ColumnFamilyHandle* index() const { return index_; }
   const ElementHasher& hasher() const { return *hasher_; }
   uint64_t home() const { return home_; }
-  const FamilyTable& families() const {
-    return *families_.load(std::memory_order_acquire);
+  // Those of now.
+  FamiliesInUse families() const { return shown_.Use(); }
+  ShownFamilies* shown() { return &shown_; }
+  bool IsReplicated(uint32_t family_id) const {
+    const FamiliesInUse now = families();
+    return now->Find(family_id) != nullptr;
   }
 
   // Tombstones with versions up to it are collected (IsCollected).
@@ -68,7 +68,7 @@ class IndexReader {
   rocksdb::ColumnFamilyHandle* const index_;
   const ElementHasher* const hasher_;
   const uint64_t home_;
-  std::atomic<const FamilyTable*> families_{nullptr};
+  ShownFamilies shown_;
   std::atomic<uint64_t> stable_time_{0};
 };
 
@@ -88,8 +88,8 @@ class IndexCursor {
   // `at` null: now, and until then as of this moment.
   IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
               uint64_t stable_time, Order order);
-  // With the families of another moment than now, unless null.
-  IndexCursor(const IndexReader& reader, const FamilyTable* families,
+  // With the families of another moment than now, which must outlive it.
+  IndexCursor(const IndexReader& reader, const FamilyTable& families,
               const rocksdb::Snapshot* at, uint64_t stable_time, Order order);
 
   void SeekToFirstEntry() { Seek(1); }
@@ -140,12 +140,13 @@ class IndexCursor {
   }
 
  private:
+  void Start(const rocksdb::Snapshot* at, Order order);
   std::unique_ptr<rocksdb::Iterator> NewIterator();
   void Load();
 
   const IndexReader& reader_;
   const FamilyTable* const given_families_;  // null: those of now
-  const FamilyTable* families_;
+  FamiliesInUse families_of_now_;
   const uint64_t stable_time_;
   rocksdb::ReadOptions options_;
   std::unique_ptr<rocksdb::Iterator> iterator_;

@@ -13,11 +13,12 @@ namespace {
 
 class IndexSnapshot final : public StorageSnapshot {
  public:
-  IndexSnapshot(const IndexReader& reader, const FamilyTable& families,
+  IndexSnapshot(const IndexReader& reader,
+                std::shared_ptr<const FamilyTable> families,
                 LeafDigests::Readied readied, CorruptionFound corruption,
                 DigestsWrong wrong, ReadsDone read)
       : reader_(reader),
-        families_(families),
+        families_(std::move(families)),
         readied_(std::move(readied)),
         corruption_(std::move(corruption)),
         wrong_(std::move(wrong)),
@@ -108,7 +109,7 @@ class IndexSnapshot final : public StorageSnapshot {
     const StoredEntry& entry = **found;
     return IndexEntry{
         ordinal, std::string(key), entry.version, entry.tombstone,
-        CompleteHash(reader_.hasher(), families_.families()[ordinal].name, key,
+        CompleteHash(reader_.hasher(), families_->families()[ordinal].name, key,
                      entry)};
   }
 
@@ -122,11 +123,11 @@ class IndexSnapshot final : public StorageSnapshot {
 
   absl::StatusOr<std::string> ReadValue(
       const IndexEntry& entry) const override {
-    if (entry.family >= families_.families().size() || entry.tombstone) {
+    if (entry.family >= families_->families().size() || entry.tombstone) {
       return absl::InvalidArgumentError("no value to read");
     }
     Read(1);
-    const Family& family = families_.families()[entry.family];
+    const Family& family = families_->families()[entry.family];
     rocksdb::ReadOptions options;
     options.snapshot = at();
     std::string value;
@@ -180,10 +181,10 @@ class IndexSnapshot final : public StorageSnapshot {
   // Of a live entry; null if its family is unknown or has values in blob files,
   // which a walk would read all.
   const Family* PlainFamilyOf(const IndexEntry& entry) const {
-    if (entry.family >= families_.families().size() || entry.tombstone) {
+    if (entry.family >= families_->families().size() || entry.tombstone) {
       return nullptr;
     }
-    const Family& family = families_.families()[entry.family];
+    const Family& family = families_->families()[entry.family];
     return HasBlobs(family) ? nullptr : &family;
   }
 
@@ -256,11 +257,11 @@ class IndexSnapshot final : public StorageSnapshot {
   // What the index has of a key, even if quarantined; nullopt: nothing.
   absl::StatusOr<std::optional<StoredEntry>> Lookup(
       uint32_t ordinal, std::string_view key) const {
-    if (ordinal >= families_.families().size()) {
+    if (ordinal >= families_->families().size()) {
       return absl::InvalidArgumentError("a key of an unknown family");
     }
     Read(1);
-    const Family& family = families_.families()[ordinal];
+    const Family& family = families_->families()[ordinal];
     StoredEntry entry;
     const rocksdb::Status status = reader_.Get(
         at(), stable_time(),
@@ -297,21 +298,21 @@ class IndexSnapshot final : public StorageSnapshot {
   IndexCursor* ScanCursor() const {
     if (scan_ == nullptr) {
       scan_ = std::make_unique<IndexCursor>(
-          reader_, &families_, at(), stable_time(), IndexCursor::Order::kTotal);
+          reader_, *families_, at(), stable_time(), IndexCursor::Order::kTotal);
     }
     return scan_.get();
   }
   IndexCursor* LookupCursor() const {
     if (lookup_ == nullptr) {
       lookup_ = std::make_unique<IndexCursor>(
-          reader_, &families_, at(), stable_time(),
+          reader_, *families_, at(), stable_time(),
           IndexCursor::Order::kWithinPosition);
     }
     return lookup_.get();
   }
 
   const IndexReader& reader_;
-  const FamilyTable& families_;
+  const std::shared_ptr<const FamilyTable> families_;
   const LeafDigests::Readied readied_;
   const CorruptionFound corruption_;
   const DigestsWrong wrong_;
@@ -325,15 +326,13 @@ class IndexSnapshot final : public StorageSnapshot {
 
 }  // namespace
 
-std::unique_ptr<StorageSnapshot> NewIndexSnapshot(const IndexReader& reader,
-                                                  const FamilyTable& families,
-                                                  LeafDigests::Readied readied,
-                                                  CorruptionFound corruption,
-                                                  DigestsWrong wrong,
-                                                  ReadsDone read) {
-  return std::make_unique<IndexSnapshot>(reader, families, std::move(readied),
-                                         std::move(corruption),
-                                         std::move(wrong), std::move(read));
+std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
+    const IndexReader& reader, std::shared_ptr<const FamilyTable> families,
+    LeafDigests::Readied readied, CorruptionFound corruption,
+    DigestsWrong wrong, ReadsDone read) {
+  return std::make_unique<IndexSnapshot>(
+      reader, std::move(families), std::move(readied), std::move(corruption),
+      std::move(wrong), std::move(read));
 }
 
 }  // namespace rocksync

@@ -24,14 +24,12 @@ using DigestsWrong = std::function<void()>;
 // wait, so that the snapshot is read no faster than it may be.
 using ReadsDone = std::function<void(uint64_t reads)>;
 
-// `reader` and `families` must outlive it. `readied.snapshot` null: now, for a
+// `reader` must outlive it. `readied.snapshot` null: now, for a
 // database that nobody writes to. The callbacks may be null.
-std::unique_ptr<StorageSnapshot> NewIndexSnapshot(const IndexReader& reader,
-                                                  const FamilyTable& families,
-                                                  LeafDigests::Readied readied,
-                                                  CorruptionFound corruption,
-                                                  DigestsWrong wrong,
-                                                  ReadsDone read);
+std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
+    const IndexReader& reader, std::shared_ptr<const FamilyTable> families,
+    LeafDigests::Readied readied, CorruptionFound corruption,
+    DigestsWrong wrong, ReadsDone read);
 
 }  // namespace rocksync
 

@@ -38,8 +38,9 @@ Status Read(rocksdb::DB* db, ColumnFamilyHandle* index, std::string_view name,
 
 class OfflineView final : public StorageView {
  public:
-  OfflineView(const IndexReader& reader, const FamilyTable& families)
-      : reader_(reader), families_(families) {}
+  OfflineView(const IndexReader& reader,
+              std::shared_ptr<const FamilyTable> families)
+      : reader_(reader), families_(std::move(families)) {}
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
@@ -68,14 +69,14 @@ class OfflineView final : public StorageView {
     return absl::FailedPreconditionError("an offline database takes no pairs");
   }
   uint32_t FamilyCount() const override {
-    return static_cast<uint32_t>(families_.families().size());
+    return static_cast<uint32_t>(families_->families().size());
   }
   bool HoldsBack(const Version&) const override { return false; }
   uint64_t PositionOf(uint32_t family, std::string_view key) const override {
-    return reader_.hasher().Position(families_.families()[family].name, key);
+    return reader_.hasher().Position(families_->families()[family].name, key);
   }
   ElementHash HashOf(const Pair& pair) const override {
-    const std::string& family = families_.families()[pair.family].name;
+    const std::string& family = families_->families()[pair.family].name;
     return pair.tombstone
                ? reader_.hasher().HashTombstone(family, pair.key, pair.version)
                : reader_.hasher().HashPair(
@@ -86,7 +87,7 @@ class OfflineView final : public StorageView {
 
  private:
   const IndexReader& reader_;
-  const FamilyTable& families_;
+  const std::shared_ptr<const FamilyTable> families_;
 };
 
 // Of an offline database. Where the log holds records, a kill and then another
@@ -170,12 +171,13 @@ Status OfflineReplica::OpenToWrite(
     family.shared = std::make_shared<SharedHandle>(db, handle);
     families.push_back(std::move(family));
   }
-  opened->table_ = std::make_unique<const FamilyTable>(std::move(families),
-                                                       std::vector<Family>());
+  opened->families_ =
+      std::make_shared<const FamilyTable>(families, std::vector<Family>());
   opened->hasher_ = std::make_unique<const ElementHasher>(secret);
   opened->reader_ = std::make_unique<IndexReader>(
       db, *index, opened->hasher_.get(), opened->identity_.home_id);
-  opened->reader_->SetFamilies(opened->table_.get());
+  opened->reader_->shown()->Show(
+      std::make_unique<const FamilyTable>(families, std::vector<Family>()));
   opened->reader_->SetStableTime(opened->gc_.stable_time);
   *replica = std::move(opened);
   return status;
@@ -255,7 +257,7 @@ Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
 }
 
 std::unique_ptr<StorageView> OfflineReplica::NewView() const {
-  return std::make_unique<OfflineView>(*reader_, *table_);
+  return std::make_unique<OfflineView>(*reader_, families_);
 }
 
 std::vector<std::string> OfflineReplica::family_names() const {

@@ -41,9 +41,9 @@ class OfflineReplica {
   uint64_t lease() const { return lease_; }
   const std::string& mark() const { return mark_; }  // empty: it has none
   const IndexReader& reader() const { return *reader_; }
-  const FamilyTable& table() const { return *table_; }
+  const FamilyTable& table() const { return *families_; }
   // The replicated ones, by ordinal.
-  const std::vector<Family>& families() const { return table_->families(); }
+  const std::vector<Family>& families() const { return families_->families(); }
   std::vector<std::string> family_names() const;
 
  private:
@@ -55,7 +55,7 @@ class OfflineReplica {
                               std::vector<FamilyRecord>* families);
 
   std::unique_ptr<const ElementHasher> hasher_;
-  std::unique_ptr<const FamilyTable> table_;
+  std::shared_ptr<const FamilyTable> families_;
   std::unique_ptr<IndexReader> reader_;
   IdentityRecord identity_;
   GcState gc_;

@@ -32,7 +32,8 @@ void FileWatch::Start(const IndexReader* reader, CountedDB* db,
   reader_ = reader;
   db_ = db;
   notice_ = std::move(notice);
-  for (const Family& family : reader_->families().families()) LookAt(family);
+  const FamiliesInUse now = reader_->families();
+  for (const Family& family : now->families()) LookAt(family);
 }
 
 void FileWatch::Stop() {
@@ -47,7 +48,8 @@ bool FileWatch::Look() {
   const std::lock_guard lock(mutex_);
   if (reader_ == nullptr) return true;
   bool sure = true;
-  for (const Family& family : reader_->families().families()) {
+  const FamiliesInUse now = reader_->families();
+  for (const Family& family : now->families()) {
     uint64_t super_version = 0;
     const bool known = db_->GetIntProperty(
         family.handle(), rocksdb::DB::Properties::kCurrentSuperVersionNumber,
@@ -59,11 +61,15 @@ bool FileWatch::Look() {
     }
     sure = LookAt(family) && sure;
   }
+  std::erase_if(families_, [&now](const auto& entry) {
+    return now->Find(entry.first) == nullptr;  // dropped
+  });
   return sure;
 }
 
 bool FileWatch::LookAt(uint32_t family_id) {
-  const Family* const family = reader_->families().Find(family_id);
+  const FamiliesInUse now = reader_->families();
+  const Family* const family = now->Find(family_id);
   return family == nullptr || LookAt(*family);
 }
 
@@ -168,8 +174,9 @@ void FileWatch::OnExternalFileIngested(
   {
     const std::lock_guard lock(mutex_);
     if (reader_ == nullptr) return;
+    const FamiliesInUse now = reader_->families();
     const Family* replicated = nullptr;
-    for (const Family& family : reader_->families().families()) {
+    for (const Family& family : now->families()) {
       if (family.name == info.cf_name) replicated = &family;
     }
     if (replicated == nullptr) {

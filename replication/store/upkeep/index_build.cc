@@ -175,7 +175,8 @@ Status IndexBuild::RequestCheck(uint64_t known_sequence,
     work_.pairs_read = 0;
     before = foreign_;
     foreign_.insert(foreign_.end(), ranges.begin(), ranges.end());
-    Bound(indexed_->table(), &foreign_);
+    const FamiliesInUse now = indexed_->families();
+    Bound(*now, &foreign_);
     ++generation_;
     pending_ = true;
     estimate_ = EstimatePairs();
@@ -259,8 +260,9 @@ uint64_t IndexBuild::EstimatePairs() const {
     }
   };
   const std::vector<FamilyRecord> records = families_->records();
+  const FamiliesInUse now = indexed_->families();
   for (const FamilyRecord& record : records) {
-    const Family* family = indexed_->table().Find(record.id);
+    const Family* family = now->Find(record.id);
     if (record.work != 0 && family != nullptr) add(family->handle());
   }
   if (work_.purge) add(indexed_->reader().index());
@@ -278,6 +280,7 @@ void IndexBuild::Run() {
       changed_.wait_for(lock, kLookForForeign);
       if (stop_ || pending_) continue;
       lock.unlock();
+      if (!GoesOn()) return;
       DealWithForeignWrites(/*may_wait=*/true, stopped).PermitUncheckedError();
       if (std::chrono::steady_clock::now() - renewed > kUpkeep) {
         renewed = std::chrono::steady_clock::now();
@@ -311,13 +314,19 @@ Status IndexBuild::Work() {
   if (Current().purge) status = Purge();
   for (const FamilyRecord& record : families_->records()) {
     if (!status.ok() || stop_) return status;
-    const Family* family = indexed_->table().Find(record.id);
+    const FamiliesInUse now = indexed_->families();
+    const Family* family = now->Find(record.id);
     if (record.work == 0 || family == nullptr) continue;
     status = ReadFamily(*family, record.work);
   }
   if (status.ok() && !stop_ && Current().index_pass) status = CheckIndex();
   if (status.ok() && !stop_) status = Finish();
   return status;
+}
+
+bool IndexBuild::GoesOn() {
+  indexed_->shown_families()->FreeUnused();
+  return !stop_;
 }
 
 Status IndexBuild::Commit(rocksdb::WriteBatch* batch) {
@@ -343,7 +352,7 @@ Status IndexBuild::Purge() {
   const std::string from = work.step == kStepPurge ? work.cursor : "";
   cursor.SeekKeyOrFirst(from);
   Status status;
-  while (cursor.Valid() && !stop_ && status.ok()) {
+  while (cursor.Valid() && GoesOn() && status.ok()) {
     rocksdb::WriteBatch batch;
     uint64_t read = 0;
     for (; cursor.Valid() && read < 32 * kJudgedAtOnce; cursor.Next(), ++read) {
@@ -378,7 +387,8 @@ Status IndexBuild::ReadFamily(const Family& family, uint8_t work) {
   FamilyWalk walk(indexed_, family, work, resumed ? progress.cursor : "",
                   &tries_);
   std::vector<Candidate> pairs;
-  while (!stop_) {
+  // One that is dropped meanwhile is let go of.
+  while (GoesOn() && families_->IsReplicated(family.id)) {
     bool end = false;
     Status status = walk.Next(&pairs, &end);
     if (!status.ok()) return status;
@@ -396,8 +406,8 @@ Status IndexBuild::JudgePairs(const Family& family, uint8_t work,
     stripes.Add(StripeOf(candidate.position));
   }
   StripeSetGuard guard(indexed_->locks(), stripes);
-  // Dropped meanwhile: what is left of it is read in vain.
-  if (indexed_->table().Find(family.id) == nullptr) return Status::OK();
+  // Dropped meanwhile.
+  if (!families_->IsReplicated(family.id)) return Status::OK();
   rocksdb::WriteBatch batch;
   for (const Candidate& candidate : candidates) {
     const Status status = judge_.JudgePair(family, work, candidate, &batch);
@@ -454,7 +464,7 @@ Status IndexBuild::CheckIndex() {
                      IndexCursor::Order::kTotal);
   cursor.SeekKeyOrFirst(from);
   Status status;
-  while (cursor.Valid() && !stop_ && status.ok()) {
+  while (cursor.Valid() && GoesOn() && status.ok()) {
     struct Live {
       const Family* family;
       uint64_t position;

@@ -98,6 +98,9 @@ class IndexBuild {
   // True if a check was asked for since the work began.
   // REQUIRES: mutex_ is held.
   bool Outdated() const { return generation_ != begun_generation_; }
+  // False: stop. Between two chunks, so that what was dropped meanwhile does
+  // not wait for the end of a long check. REQUIRES: no lock is held.
+  bool GoesOn();
   // Writes `batch` and the work record, which must stand last.
   rocksdb::Status Commit(rocksdb::WriteBatch* batch);
   rocksdb::Status FinishFamily(uint32_t family_id);

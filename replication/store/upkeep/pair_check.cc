@@ -76,11 +76,12 @@ Status ReadPair(rocksdb::DB* db, const Family& family, std::string_view key,
 // Where an entry whose index key may have a flipped bit belongs.
 std::optional<std::string> PlaceOf(const IndexReader& reader,
                                    std::string_view index_key) {
+  const FamiliesInUse families = reader.families();
   for (size_t bit = 0; bit < 8 * index_key.size(); ++bit) {
     std::string candidate = WithBitFlipped(index_key, bit);
     IndexKey key;
     if (!ParseIndexKey(candidate, &key)) continue;
-    const Family* const family = reader.families().Find(key.family_id);
+    const Family* const family = families->Find(key.family_id);
     if (family != nullptr &&
         reader.hasher().Position(family->name, key.key) == key.position) {
       return candidate;
@@ -147,7 +148,7 @@ Status PairCheck::Check(const Family& family, const std::string& key,
                            Impatient());
   if (!guard.held()) return Stalled();
   // Dropped meanwhile.
-  if (reader.families().Find(family.id) == nullptr) return Status::OK();
+  if (!reader.IsReplicated(family.id)) return Status::OK();
   Examination found;
   Status status = Examine(reader, family, index_key, &found);
   if (!status.ok()) return status;
@@ -414,6 +415,7 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
   // that was created by the name of the one that went.
   if (parses && index_build_->IsBeingPurged(here.family_id))
     return Status::OK();
+  FamiliesInUse families;
   const Family* family = nullptr;  // of the place
   {
     const PatientGuard guard(indexed_->locks(), StripeOf(key.position),
@@ -422,16 +424,16 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
     // Families may have come and gone since the caller looked. From here on
     // none does: an entry of one that came is no stray, and the purge takes
     // those of one that went.
-    const FamilyTable& families = reader.families();
+    families = reader.families();
     const Family* const of_key =
-        parses ? families.Find(here.family_id) : nullptr;
+        parses ? families->Find(here.family_id) : nullptr;
     if (of_key != nullptr &&
         reader.hasher().Position(of_key->name, here.key) == here.position) {
       return Status::OK();
     }
     if (!place.has_value() && parses && of_key == nullptr) return Status::OK();
     if (place.has_value()) {
-      family = families.Find(key.family_id);
+      family = families->Find(key.family_id);
       if (family == nullptr) return Status::OK();
     }
     std::string bytes;

@@ -130,9 +130,9 @@ Status Scrub::Step(uint64_t* bytes, bool* finished) {
   return ++chunks_ >= kRecordEvery ? Record() : status;
 }
 
-const Family* Scrub::FamilyFrom(uint32_t id) const {
+const Family* Scrub::FamilyFrom(const FamilyTable& families, uint32_t id) {
   const Family* next = nullptr;
-  for (const Family& family : indexed_->table().families()) {
+  for (const Family& family : families.families()) {
     if (family.id >= id && (next == nullptr || family.id < next->id)) {
       next = &family;
     }
@@ -141,7 +141,8 @@ const Family* Scrub::FamilyFrom(uint32_t id) const {
 }
 
 Status Scrub::StepFamilies(uint64_t* bytes) {
-  const Family* const family = FamilyFrom(record_.family_id);
+  const FamiliesInUse now = indexed_->families();
+  const Family* const family = FamilyFrom(*now, record_.family_id);
   if (family == nullptr) {
     record_.step = kStepIndex;
     record_.cursor.clear();

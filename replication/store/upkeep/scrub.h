@@ -105,7 +105,7 @@ class Scrub {
   rocksdb::Status StepIndex(uint64_t* bytes);
   rocksdb::Status Record();
   rocksdb::Status ReadMetaRecords(uint64_t* bytes);
-  const Family* FamilyFrom(uint32_t id) const;
+  static const Family* FamilyFrom(const FamilyTable& families, uint32_t id);
 
   // Unlocked: false if somebody should look again.
   bool Agrees(const Family& family, std::string_view key,

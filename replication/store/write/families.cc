@@ -43,12 +43,20 @@ Status Families::CheckNew(const std::string& name,
                                 indexed_->options(), name, options);
   }
   if (!status.ok() || !WouldReplicate(name)) return status;
-  return CheckFamilyCount(indexed_->table().families().size() + 1);
+  const FamiliesInUse now = indexed_->families();
+  return CheckFamilyCount(now->families().size() + 1);
 }
 
 std::vector<FamilyRecord> Families::records() const {
   std::lock_guard lock(records_mutex_);
   return records_;
+}
+
+void Families::CopyFamilies(std::vector<Family>* replicated,
+                            std::vector<Family>* others) const {
+  const FamiliesInUse now = indexed_->families();
+  *replicated = now->families();
+  *others = now->others();
 }
 
 void Families::SetRecords(std::vector<FamilyRecord> records) {
@@ -64,10 +72,16 @@ bool Families::IsHandleOf(rocksdb::ColumnFamilyHandle* handle,
                                handle == indexed_->db()->DefaultColumnFamily());
 }
 
-const Family* Families::Find(rocksdb::ColumnFamilyHandle* handle) const {
+const Family* Families::Find(const FamilyTable& families,
+                             rocksdb::ColumnFamilyHandle* handle) const {
   if (handle == nullptr) return nullptr;
-  const Family* const family = indexed_->table().Find(handle->GetID());
+  const Family* const family = families.Find(handle->GetID());
   return IsHandleOf(handle, family) ? family : nullptr;
+}
+
+bool Families::Replicates(rocksdb::ColumnFamilyHandle* handle) const {
+  const FamiliesInUse now = indexed_->families();
+  return Find(*now, handle) != nullptr;
 }
 
 Status Families::CheckKnown(rocksdb::ColumnFamilyHandle* handle) const {
@@ -80,9 +94,9 @@ Status Families::CheckKnown(rocksdb::ColumnFamilyHandle* handle) const {
         "leave out the index, whose handle Open does not give out");
   }
   const uint32_t id = handle->GetID();
-  const FamilyTable& table = indexed_->table();
-  if (IsHandleOf(handle, table.Find(id)) ||
-      IsHandleOf(handle, table.FindOther(id))) {
+  const FamiliesInUse now = indexed_->families();
+  if (IsHandleOf(handle, now->Find(id)) ||
+      IsHandleOf(handle, now->FindOther(id))) {
     return Status::OK();
   }
   return Status::InvalidArgument(
@@ -147,9 +161,8 @@ Status Families::NoteMayBeAbsent(uint32_t family_id, bool absent,
 void Families::Show(std::unique_ptr<const FamilyTable> next,
                     std::vector<FamilyRecord> records) {
   SetRecords(std::move(records));
-  indexed_->ShowFamilies(next.get());
   completion_->Start(*next, indexed_->home_id());
-  tables_.push_back(std::move(next));
+  indexed_->shown_families()->Show(std::move(next));
 }
 
 // REQUIRES: mutex_ is held.
@@ -168,8 +181,9 @@ Status Families::Add(const std::string& name,
                      const rocksdb::ColumnFamilyOptions& options,
                      rocksdb::ColumnFamilyHandle* handle) {
   std::lock_guard lock(mutex_);
-  std::vector<Family> families = indexed_->table().families();
-  std::vector<Family> others = indexed_->table().others();
+  std::vector<Family> families;
+  std::vector<Family> others;
+  CopyFamilies(&families, &others);
   std::vector<FamilyRecord> next = records();
   Family family;
   family.id = handle->GetID();
@@ -228,10 +242,10 @@ Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
   // here, the family would be one that somebody else dropped.
   Status status = NoteMayBeAbsent(id, true, /*durably=*/true);
   if (!status.ok()) return status;
-  const FamilyTable& table = indexed_->table();
   const bool replicated = IsReplicated(id);
-  std::vector<Family> families = table.families();
-  std::vector<Family> others = table.others();
+  std::vector<Family> families;
+  std::vector<Family> others;
+  CopyFamilies(&families, &others);
   std::vector<FamilyRecord> next_records = records();
   RemoveById(&families, id);
   RemoveById(&others, id);
@@ -250,6 +264,7 @@ Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
       // It is gone, whether or not that can be recorded.
       dropped = true;
       Show(std::move(next), std::move(next_records));
+      if (replicated) dropped_.insert(id);
       status = Write(records(), rocksdb::WriteOptions());
     }
   }
@@ -267,25 +282,14 @@ Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
 
 bool Families::WasDropped(uint32_t family_id) {
   std::lock_guard lock(mutex_);
-  if (IsReplicated(family_id)) return false;
-  return std::any_of(tables_.begin(), tables_.end(), [&](const auto& table) {
-    return table->Find(family_id) != nullptr;
-  });
+  return dropped_.contains(family_id);
 }
 
 bool Families::GiveBack(rocksdb::ColumnFamilyHandle* handle) {
-  std::lock_guard lock(mutex_);
-  for (const auto& table : tables_) {
-    for (const auto* list : {&table->families(), &table->others()}) {
-      for (const Family& family : *list) {
-        if (family.shared->handle == handle) {
-          family.shared->given_back = true;
-          return true;
-        }
-      }
-    }
-  }
-  return false;
+  if (!rocksync::GiveBack(indexed_->db(), handle)) return false;
+  // Most often nobody uses it. Else the index build frees it a little later.
+  indexed_->shown_families()->FreeUnused();
+  return true;
 }
 
 void Families::Close() {
@@ -294,8 +298,10 @@ void Families::Close() {
     indexed_->db()->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
   unfinished_.clear();
-  indexed_->ShowFamilies(&none_);
-  tables_.clear();
+  indexed_->shown_families()->Show(std::make_unique<const FamilyTable>(
+      std::vector<Family>(), std::vector<Family>()));
+  indexed_->shown_families()->FreeAll();
+  DestroyGivenBack(indexed_->db());
 }
 
 }  // namespace rocksync

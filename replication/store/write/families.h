@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,13 @@ class Families {
            std::shared_ptr<HashCompletionFactory> completion);
 
   bool IsReplicated(uint32_t family_id) const {
-    return indexed_->table().Find(family_id) != nullptr;
+    return indexed_->reader().IsReplicated(family_id);
   }
   // The replicated family of this handle; null if it is another one's, null, or
   // of another database: RocksDB looks at its number alone.
-  const Family* Find(rocksdb::ColumnFamilyHandle* handle) const;
+  const Family* Find(const FamilyTable& families,
+                     rocksdb::ColumnFamilyHandle* handle) const;
+  bool Replicates(rocksdb::ColumnFamilyHandle* handle) const;
   // Refuses a family that the library does not know: what is written to it
   // would pass the index if it should be replicated. Refuses the handles of
   // other databases, too: RocksDB would take a family by its number, and it may
@@ -65,7 +68,8 @@ class Families {
   // REQUIRES: no stripe is held.
   bool WasDropped(uint32_t family_id);
 
-  // True if this object takes care of destroying the handle.
+  // True if this object takes care of destroying the handle: once nothing of
+  // the library's reads through it any more.
   bool GiveBack(rocksdb::ColumnFamilyHandle* handle);
 
   std::vector<FamilyRecord> records() const;
@@ -85,6 +89,9 @@ class Families {
   void Close();
 
  private:
+  // Those of now, to be changed.
+  void CopyFamilies(std::vector<Family>* replicated,
+                    std::vector<Family>* others) const;
   void SetRecords(std::vector<FamilyRecord> records);
   rocksdb::Status Write(const std::vector<FamilyRecord>& records,
                         const rocksdb::WriteOptions& options);
@@ -105,9 +112,7 @@ class Families {
   IndexedDB* const indexed_;
   const std::shared_ptr<HashCompletionFactory> completion_;
   std::mutex mutex_;
-  // Kept until the end, since readers hold plain pointers to them.
-  std::vector<std::unique_ptr<const FamilyTable>> tables_;
-  const FamilyTable none_{{}, {}};  // of a database that is closed
+  std::set<uint32_t> dropped_;  // those that were replicated, by id
   std::map<std::string, rocksdb::ColumnFamilyHandle*> unfinished_;
   mutable std::mutex records_mutex_;
   std::vector<FamilyRecord> records_;

@@ -121,10 +121,10 @@ void FreeSpace::LetLogsGo(uint64_t wall_ms) {
   rocksdb::FlushOptions options;
   options.wait = false;
   options.allow_write_stall = true;
-  for (rocksdb::ColumnFamilyHandle* family : handles_()) {
+  for_each_handle_([&](rocksdb::ColumnFamilyHandle* family) {
     // The flush before it may have made writes stall for a moment.
     if (db_->Flush(options, family).IsTryAgain()) flush_at_ms_ = 0;
-  }
+  });
 }
 
 DiskSpaceStats FreeSpace::Now(uint64_t wall_ms) {

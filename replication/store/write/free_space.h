@@ -37,13 +37,14 @@ rocksdb::Status CheckRoom(rocksdb::Env* env,
 // as the index's: while writes are refused, all are flushed.
 class FreeSpace {
  public:
-  using Handles = std::function<std::vector<rocksdb::ColumnFamilyHandle*>()>;
+  using ForEachHandle = std::function<void(
+      const std::function<void(rocksdb::ColumnFamilyHandle*)>& visit)>;
 
-  // `reserve` 0: never refuses. `handles`: of all families.
-  FreeSpace(rocksdb::DB* db, Handles handles,
+  // `reserve` 0: never refuses. `for_each_handle`: of all families.
+  FreeSpace(rocksdb::DB* db, ForEachHandle for_each_handle,
             std::vector<std::string> directories, uint64_t reserve)
       : db_(db),
-        handles_(std::move(handles)),
+        for_each_handle_(std::move(for_each_handle)),
         directories_(std::move(directories)),
         reserve_(reserve) {}
 
@@ -75,7 +76,7 @@ class FreeSpace {
   void LetLogsGo(uint64_t wall_ms);
 
   rocksdb::DB* const db_;
-  const Handles handles_;
+  const ForEachHandle for_each_handle_;
   const std::vector<std::string> directories_;
   const uint64_t reserve_;
   std::atomic<uint64_t> unseen_bytes_{0};

@@ -28,15 +28,16 @@ IndexedDB::IndexedDB(const ReplicatedDBOptions& options, Parts parts,
       lease_(&counted_, parts.index, parts.lease, &clock_),
       digests_(&reader_, &locks_, std::move(check_indexed)),
       space_(
-          &counted_, [this] { return AllHandles(); },
+          &counted_, [this](const auto& visit) { ForEachHandle(visit); },
           std::move(parts.directories), options.min_free_bytes) {}
 
-std::vector<rocksdb::ColumnFamilyHandle*> IndexedDB::AllHandles() const {
-  std::vector<rocksdb::ColumnFamilyHandle*> all{reader_.index()};
-  for (const auto* list : {&table().families(), &table().others()}) {
-    for (const Family& family : *list) all.push_back(family.handle());
+void IndexedDB::ForEachHandle(
+    const std::function<void(rocksdb::ColumnFamilyHandle*)>& visit) const {
+  visit(reader_.index());
+  const FamiliesInUse now = families();
+  for (const auto* list : {&now->families(), &now->others()}) {
+    for (const Family& family : *list) visit(family.handle());
   }
-  return all;
 }
 
 ReplicaIdentity IndexedDB::identity() const {

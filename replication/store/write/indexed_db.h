@@ -22,9 +22,9 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/index/bucket_memtable.h"
-#include "replication/store/index/family_table.h"
 #include "replication/store/index/index_reader.h"
 #include "replication/store/index/leaf_digests.h"
+#include "replication/store/index/shown_families.h"
 #include "replication/store/index/stripe_locks.h"
 #include "replication/store/write/change_feeds.h"
 #include "replication/store/write/change_log.h"
@@ -66,7 +66,7 @@ class IndexedDB {
   const CountedDB& counted() const { return counted_; }
   const ReplicatedDBOptions& options() const { return options_; }
   const IndexReader& reader() const { return reader_; }
-  const FamilyTable& table() const { return reader_.families(); }
+  FamiliesInUse families() const { return reader_.families(); }
   const ElementHasher& hasher() const { return *hasher_; }
   const BucketMemtableFactory& memtable() const { return *memtable_; }
   StripeLocks* locks() { return &locks_; }
@@ -80,10 +80,8 @@ class IndexedDB {
   // For threads that must not wait for the end of a stall.
   PatientWriter* patient() { return &patient_; }
 
-  // REQUIRES: all stripes are held. The table must stay valid as long as this.
-  void ShowFamilies(const FamilyTable* families) {
-    reader_.SetFamilies(families);
-  }
+  // REQUIRES: all stripes are held, to show others.
+  ShownFamilies* shown_families() { return reader_.shown(); }
   // REQUIRES: all stripes are held.
   void SetStableTime(uint64_t stable_time) {
     reader_.SetStableTime(stable_time);
@@ -127,8 +125,9 @@ class IndexedDB {
   void SetClosed() { closed_ = true; }
 
  private:
-  // Of all families, the index's too.
-  std::vector<rocksdb::ColumnFamilyHandle*> AllHandles() const;
+  // Visits the handles of all families, the index's too.
+  void ForEachHandle(
+      const std::function<void(rocksdb::ColumnFamilyHandle*)>& visit) const;
 
   const ReplicatedDBOptions options_;
   const std::unique_ptr<const ElementHasher> hasher_;

@@ -127,7 +127,8 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   // Of one that is closed RocksDB's default handle is gone, too.
   Status open = indexed_->CheckOpen();
   if (!open.ok()) return open;
-  const Family* const family = families_->Find(handle);
+  const FamiliesInUse now = indexed_->families();
+  const Family* const family = families_->Find(*now, handle);
   if (family == nullptr) {
     const Status known = families_->CheckKnown(handle);
     if (!known.ok()) return known;
@@ -194,10 +195,11 @@ Status Writer::WriteMany(const WriteOptions& options,
                          rocksdb::WriteBatch* batch) {
   if (batch == nullptr) return Status::Corruption("Batch is nullptr!");
   Status status = indexed_->CheckOpen();
+  const FamiliesInUse now = indexed_->families();
   PlannedBatch plan;
   if (status.ok()) {
-    status = PlanBatch(indexed_->options(), *batch, indexed_->table(),
-                       indexed_->hasher(), &plan);
+    status =
+        PlanBatch(indexed_->options(), *batch, *now, indexed_->hasher(), &plan);
   }
   if (!status.ok()) return status;
   if (plan.operations.empty() && !plan.has_unknown) {
@@ -315,8 +317,9 @@ Status Writer::CommitRewritten(const WriteOptions& options,
   // Who attaches itself from here on takes a snapshot after this write.
   const bool logged = indexed_->changes()->attached();
   std::vector<Rewritten> changes;
+  const FamiliesInUse now = indexed_->families();
   BatchRewriter rewriter(
-      indexed_->db(), indexed_->table(), indexed_->options(), &written,
+      indexed_->db(), *now, indexed_->options(), &written,
       [&](const Family& family, std::string_view key,
           const std::string_view* value) {
         changes.push_back(
@@ -417,8 +420,10 @@ Status Writer::Update(const WriteOptions& options,
 Status Writer::FindPlaces(const std::vector<UpdatedKey>& keys,
                           UpdatedPlaces* places) const {
   std::set<std::pair<uint32_t, std::string>> distinct;
+  places->in_use = indexed_->families();
   for (const UpdatedKey& updated : keys) {
-    const Family* const family = families_->Find(updated.family);
+    const Family* const family =
+        families_->Find(*places->in_use, updated.family);
     if (family == nullptr) {
       const Status known = families_->CheckKnown(updated.family);
       return !known.ok() ? known
@@ -472,9 +477,10 @@ Status Writer::WriteChanged(
                  : batch.Delete(keys[i].family, keys[i].key);
   }
   if (!status.ok() || batch.Count() == 0) return status;
+  const FamiliesInUse now = indexed_->families();
   PlannedBatch plan;
-  status = PlanBatch(indexed_->options(), batch, indexed_->table(),
-                     indexed_->hasher(), &plan);
+  status =
+      PlanBatch(indexed_->options(), batch, *now, indexed_->hasher(), &plan);
   const uint64_t wall_ms = indexed_->WallMs();
   if (status.ok()) status = CheckBatch(options, wall_ms, batch, &plan);
   if (!status.ok()) return status;

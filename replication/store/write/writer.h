@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "replication/store/index/family_table.h"
+#include "replication/store/index/shown_families.h"
 #include "replication/store/index/stripe_locks.h"
 #include "replication/store/write/families.h"
 #include "replication/store/write/indexed_db.h"
@@ -47,6 +48,7 @@ class Writer {
  private:
   // Where the keys of an Update are.
   struct UpdatedPlaces {
+    FamiliesInUse in_use;
     std::vector<const Family*> families;  // a key's, in the order of the keys
     StripeSet stripes;
   };

@@ -154,9 +154,10 @@ TEST_F(DamagedBlocksTest, AScrubGoesOnBehindABlockOfTheData) {
 TEST_F(DamagedBlocksTest, AScrubFindsALostEntryBehindABlockOfTheData) {
   Damage("default", {0.1, 0.5});
   IndexedDB* const store = StoreOf();
+  const FamiliesInUse now = store->families();
   std::string entry;
   AppendIndexKey(&entry, {store->reader().hasher().Position("default", "k999"),
-                          store->table().families()[0].id, "k999"});
+                          now->families()[0].id, "k999"});
   ASSERT_TRUE(IsOk(store->db()->Delete({}, store->reader().index(), entry)));
   Pass();
   std::string bytes;

@@ -116,14 +116,6 @@ std::unique_ptr<TestReplica> ReplicationTest::NewReplica(
   return replica;
 }
 
-bool Eventually(const std::function<bool()>& condition) {
-  for (int i = 0; i < 3000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(milliseconds(20));
-  }
-  return false;
-}
-
 testing::AssertionResult IsOk(const rocksdb::Status& status) {
   if (status.ok()) return testing::AssertionSuccess();
   return testing::AssertionFailure() << status.ToString();

@@ -16,6 +16,7 @@
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
 #include "rocksync/tls_transport.h"
+#include "tests/support/eventually.h"
 #include "tests/support/mentions.h"
 #include "tests/support/temporary_directory.h"
 
@@ -94,9 +95,6 @@ class ReplicationTest : public ::testing::Test {
 inline std::string Numbered(const char* prefix, int i) {
   return prefix + std::to_string(i);
 }
-
-// Waits, long enough for a slow machine, until `condition` holds.
-bool Eventually(const std::function<bool()>& condition);
 
 testing::AssertionResult IsOk(const rocksdb::Status& status);
 

@@ -51,8 +51,9 @@ class ScrubTest : public ReplicationTest {
 
   // Where the index has a key of the first family; `key` must outlive it.
   static IndexKey KeyIn(IndexedDB* store, std::string_view key) {
+    const FamiliesInUse now = store->families();
     return {store->reader().hasher().Position("default", key),
-            store->table().families()[0].id, key};
+            now->families()[0].id, key};
   }
 
   // Bypasses rocksync, as a disk would.
@@ -259,8 +260,7 @@ TEST_F(ScrubTest, OtherContentAtOneVersionIsResolvedByHash) {
       const std::string value = damaged == a_.get() ? "here" : "there";
       const std::string_view view = value;
       rocksdb::WriteBatch batch;
-      ASSERT_TRUE(
-          IsOk(batch.Put(store->table().families()[0].handle(), name, value)));
+      ASSERT_TRUE(IsOk(batch.Put(name, value)));
       store->PutEntry(&batch, key, IssuedEntry(entry.version, &view));
       store->digests()->Invalidate();
       ASSERT_TRUE(IsOk(store->db()->Write(rocksdb::WriteOptions(), &batch)));

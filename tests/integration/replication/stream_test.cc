@@ -12,6 +12,7 @@
 
 #include "rocksdb/env.h"
 #include "rocksdb/write_batch.h"
+#include "rocksdb/write_buffer_manager.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/support/forgetful_disk.h"
 
@@ -226,6 +227,45 @@ TEST_F(Stream, WhoWantsNoneHasSessionsAlone) {
   ExpectEqualSoon();
   EXPECT_EQ(StatsOf(*a_).opened, 0u);
   EXPECT_EQ(StatsOf(*b_).opened, 0u);
+}
+
+// By a stream over which nothing travels, too.
+TEST_F(Stream, ADroppedFamilyIsLetGoOf) {
+  constexpr size_t kValue = size_t{1} << 20;
+  std::vector<std::shared_ptr<rocksdb::WriteBufferManager>> budgets;
+  for (auto* replica : {&a_, &b_}) {
+    replica->reset();
+    budgets.push_back(
+        std::make_shared<rocksdb::WriteBufferManager>(size_t{64} << 20));
+    TestReplica::Setting setting = SettingOf(replica == &a_ ? "a" : "b");
+    setting.adjust = [&](rocksdb::Options* options, ReplicatedDBOptions*) {
+      options->write_buffer_manager = budgets.back();
+    };
+    *replica = std::make_unique<TestReplica>(setting);
+    ASSERT_TRUE((*replica)->Open());
+  }
+  std::vector<rocksdb::ColumnFamilyHandle*> families(2);
+  for (int i = 0; i < 2; ++i) {
+    rocksdb::DB* const db = (i == 0 ? a_ : b_)->db();
+    ASSERT_TRUE(IsOk(db->CreateColumnFamily({}, "family", &families[i])));
+    ASSERT_TRUE(
+        IsOk(db->Put({}, families[i], "large", std::string(kValue, 'v'))));
+    ASSERT_GT(budgets[i]->memory_usage(), kValue);
+  }
+  ReplicatorOptions options = TestReplica::Hourly();
+  options.io_timeout = milliseconds(2000);
+  StartBoth(options, options);
+  for (int i = 0; i < 2; ++i) {
+    rocksdb::DB* const db = (i == 0 ? a_ : b_)->db();
+    ASSERT_TRUE(IsOk(db->DropColumnFamily(families[i])));
+    ASSERT_TRUE(IsOk(db->DestroyColumnFamilyHandle(families[i])));
+  }
+  for (const auto& budget : budgets) {
+    EXPECT_TRUE(Eventually([&] { return budget->memory_usage() < kValue; }));
+  }
+  AwaitStream();
+  a_->Put("k", "v");
+  ExpectEqualSoon();
 }
 
 TEST_F(Stream, ANewFamilyIsAgreedUponFirst) {

@@ -336,7 +336,7 @@ TEST_F(ApplyTroubleTest, AFamilyIsDroppedBeforeApplyHasItsLocks) {
   rocksdb::ColumnFamilyHandle* dropped = nullptr;
   ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "a", &dropped));
   view_ = StoreAccess::NewView(db_.get());
-  const uint32_t ordinal = indexed()->table().Find(dropped->GetID())->ordinal;
+  const uint32_t ordinal = view_->OrdinalOf(dropped->GetID()).value();
   const StripeSet busy = [&] {
     StripeSet set;
     set.Add(StripeOf(view_->PositionOf(ordinal, "k")));
@@ -387,8 +387,7 @@ TEST_F(ApplyTroubleTest, AFamilyIsNotDroppedWhileItsPairsAreApplied) {
   dropper->db = db_.get();
   ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "a", &dropper->family));
   view_ = StoreAccess::NewView(db_.get());
-  const uint32_t ordinal =
-      indexed()->table().Find(dropper->family->GetID())->ordinal;
+  const uint32_t ordinal = view_->OrdinalOf(dropper->family->GetID()).value();
   EXPECT_EQ(OutcomeOf({ordinal, "k", {Now(), kPeer}, false, "v"}),
             ApplyOutcome::kApplied);
   dropper->thread.join();

@@ -184,11 +184,14 @@ TEST_F(QuarantineTest, GoWithTheirFamily) {
   Quarantine({"a"});
   ASSERT_ROCKS_OK(db_->Put({}, other, "b", "value"));
   ASSERT_ROCKS_OK(indexed()->db()->Put({}, other, "b", "valuf"));
-  const Family* const family = indexed()->table().Find(other->GetID());
-  ASSERT_NE(family, nullptr);
-  PairCheck::Finding finding = PairCheck::Finding::kFine;
-  ASSERT_ROCKS_OK(NewCheck().Check(*family, "b", &finding));
-  EXPECT_EQ(finding, PairCheck::Finding::kMarked);
+  {
+    const FamiliesInUse now = indexed()->families();
+    const Family* const family = now->Find(other->GetID());
+    ASSERT_NE(family, nullptr);
+    PairCheck::Finding finding = PairCheck::Finding::kFine;
+    ASSERT_ROCKS_OK(NewCheck().Check(*family, "b", &finding));
+    EXPECT_EQ(finding, PairCheck::Finding::kMarked);
+  }
   EXPECT_EQ(LeftOut(), 2u);
   ASSERT_ROCKS_OK(db_->DropColumnFamily(other));
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(other));

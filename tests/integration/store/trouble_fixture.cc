@@ -1,8 +1,5 @@
 #include "tests/integration/store/trouble_fixture.h"
 
-#include <chrono>
-#include <thread>
-
 #include "replication/store/upkeep/membership.h"
 #include "tests/support/file_content.h"
 
@@ -145,14 +142,6 @@ bool TroubleTest::AllStripesAreHeld() {
     }
   }
   return true;
-}
-
-bool TroubleTest::Eventually(const std::function<bool()>& condition) {
-  for (int i = 0; i < 6000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
 }
 
 std::string TroubleTest::Log() const { return FileContent(Dir() + "/LOG"); }

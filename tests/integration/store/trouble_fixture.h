@@ -15,6 +15,7 @@
 #include "rocksdb/env.h"
 #include "tests/integration/replication/failing_disk.h"
 #include "tests/integration/store/store_fixture.h"
+#include "tests/support/eventually.h"
 #include "tests/support/wrong_clock.h"
 
 namespace rocksync {
@@ -32,7 +33,10 @@ class TroubleTest : public StoreTest {
   PairCheck NewCheck() {
     return {indexed(), store()->quarantine(), store()->index_build()};
   }
-  const Family& family() { return indexed()->table().families()[0]; }
+  Family family() {
+    const FamiliesInUse now = indexed()->families();
+    return now->families()[0];
+  }
   uint64_t Now() { return env_.NowMicros() / 1000 << 16; }
 
   absl::Status Apply(const Pair& pair,
@@ -59,7 +63,6 @@ class TroubleTest : public StoreTest {
   // Somebody has the locks of all keys, not of one alone.
   bool AllStripesAreHeld();
 
-  static bool Eventually(const std::function<bool()>& condition);
   std::string Log() const;
 
   FailingDisk disk_ = MakeFailingDisk();

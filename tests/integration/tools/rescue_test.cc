@@ -71,7 +71,8 @@ class RescueTest : public ReplicationTest {
   // Takes the index entry of a key of `a` away.
   void Unindex(const std::string& key) {
     IndexedDB* const store = StoreAccess::IndexedOf(a_->db());
-    const Family& family = store->table().families()[0];
+    const FamiliesInUse now = store->families();
+    const Family& family = now->families()[0];
     std::string index_key;
     AppendIndexKey(
         &index_key,

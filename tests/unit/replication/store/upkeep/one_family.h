@@ -65,14 +65,14 @@ class OneFamily {
     family.shared->given_back = true;  // so the table, its last user, frees it
     std::vector<Family> families;
     families.push_back(std::move(family));
-    table_ = std::make_unique<FamilyTable>(std::move(families),
-                                           std::vector<Family>());
-    indexed_->ShowFamilies(table_.get());
+    indexed_->shown_families()->Show(std::make_unique<const FamilyTable>(
+        std::move(families), std::vector<Family>()));
+    families_ = indexed_->families();
   }
   ~OneFamily() {
     indexed_->lease()->Stop();
+    families_ = {};
     indexed_.reset();
-    table_.reset();
     db_->DestroyColumnFamilyHandle(index_).PermitUncheckedError();
   }
   OneFamily(const OneFamily&) = delete;
@@ -82,7 +82,7 @@ class OneFamily {
   // Sets the machine's clock ahead, in all from where it began.
   void SetAhead(uint64_t ms) { clock_.ahead_ms = ms; }
   rocksdb::DB* db() { return db_.get(); }
-  const Family& family() const { return table_->families().front(); }
+  const Family& family() const { return families_->families().front(); }
 
   IndexKey KeyOf(std::string_view key) const {
     return {indexed_->hasher().Position("default", key), 0, key};
@@ -119,8 +119,8 @@ class OneFamily {
   WrongClock clock_;
   std::unique_ptr<rocksdb::DB> db_;
   rocksdb::ColumnFamilyHandle* index_ = nullptr;
-  std::unique_ptr<FamilyTable> table_;
   std::unique_ptr<IndexedDB> indexed_;
+  FamiliesInUse families_;
 };
 
 }  // namespace rocksync
