@@ -133,6 +133,11 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->Add("scrub_pairs_compared", stats.scrub.pairs_compared);
   lines->Add("scrub_last_finished_ms", stats.scrub.last_finished_ms);
   lines->Add("scrub_corruption_found", stats.scrub.corruption_found);
+  lines->Add("scrub_unreadable", stats.scrub.unreadable);
+  lines->Add("scrub_repaired", stats.scrub.repaired);
+  lines->Add("scrub_released", stats.scrub.released);
+  lines->Add("scrub_resolved", stats.scrub.resolved);
+  lines->Add("scrub_incomplete", stats.scrub.incomplete);
   lines->Add("scrub_last_error", stats.scrub.last_error);
   AddStream(stats.stream, lines);
   AddGcState(stats.gc, lines);

@@ -121,8 +121,9 @@ struct IndexBuildStats {
 struct ScrubStats {
   bool running = false;
   uint64_t pairs_compared = 0;    // in this pass, or else in the last one
-  uint64_t last_finished_ms = 0;  // wall clock, ms since epoch; a new database
-                                  // counts as just scrubbed
+  uint64_t last_finished_ms = 0;  // when the last pass ended, incomplete or
+                                  // not: wall clock, ms since epoch; a new
+                                  // database counts as just scrubbed
   uint64_t corruption_found = 0;  // pairs that disagreed
   uint64_t unreadable = 0;        // keys or ranges passed over until the next
                                   // pass, since reading failed

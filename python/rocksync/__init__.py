@@ -74,7 +74,8 @@ def open(path, *, cluster, secret, create=True, open_copy_as_new_replica=False, 
     `apply_hook` is called with a list of Change for every batch from peers
     before it is applied, on a thread of the library's, or the one that calls
     `sync`. It must be quick; what it tries to write to the database is refused.
-    An exception of it is printed, and changes nothing."""
+    An Exception of it is printed, and changes nothing; what ends the program
+    (KeyboardInterrupt, SystemExit) is raised by the call under way, at its end."""
     with _beginning.enter():
         return Database(path, cluster, secret, create, open_copy_as_new_replica, apply_hook)
 

@@ -17,10 +17,10 @@ bool NeverCancelled() { return false; }
 
 // The replica's own status, which it sends as Status::ToString has it; it may
 // send anything, and a terminal is told what is printable.
-rocksdb::Status Refused(const Reply& reply) {
+rocksdb::Status Refused(const std::string& address, const Reply& reply) {
   using rocksdb::Slice;
   using rocksdb::Status;
-  constexpr char kWho[] = "the replica says";
+  const std::string who = "the replica at " + address + " says";
   const std::string text = PrintableAscii(reply.text);
   constexpr Status (*kKinds[])(const Slice&, const Slice&) = {
       Status::InvalidArgument, Status::IOError,   Status::Busy,
@@ -29,10 +29,10 @@ rocksdb::Status Refused(const Reply& reply) {
   for (const auto kind : kKinds) {
     const std::string name = kind("", "").ToString();
     if (text.starts_with(name)) {
-      return kind(kWho, text.substr(name.size()));
+      return kind(who, text.substr(name.size()));
     }
   }
-  return Status::Aborted(kWho, text);
+  return Status::Aborted(who, text);
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ rocksdb::Status AdminClient::Answer(
     if (!s.ok()) return s;
     switch (reply.kind) {
       case Reply::Kind::kError:
-        return Refused(reply);
+        return Refused(target_.address, reply);
       case Reply::Kind::kDone:
         *last = std::move(reply.text);
         return s;

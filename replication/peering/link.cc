@@ -76,11 +76,14 @@ rocksdb::Status Refused(const SessionReport& report) {
       "write or delete the key)");
   if (text.empty()) {
     return rocksdb::Status::Incomplete(
-        "all pairs were replicated but those that the peer refuses",
-        "if its `rocksync status` names this replica as held_back_replica, the "
+        "all pairs were replicated but those that the peer refuses or cannot "
+        "read",
+        "if its `rocksync status` shows quarantined pairs (quarantined_now), "
+        "they do not read there: scrub it, and sync again; "
+        "if it names this replica as held_back_replica, the "
         "clock of this machine is ahead: correct it, then `rocksync restamp` "
         "here; if it names all others, too, its own clock is behind: correct "
-        "that, and restamp nothing; if it names none, they are above the "
+        "that, and restamp nothing; if none of this, they are above the "
         "peer's size limits (max_key_bytes, max_value_bytes): enlarge them "
         "there");
   }

@@ -15,8 +15,6 @@ constexpr size_t kDifferenceBytes = 150;
 // Of keys that differ at the first look most may be on their way, so more are
 // held than may be told.
 constexpr uint64_t kMostCandidates = 20'000;
-// Keys that a later look is at.
-constexpr size_t kLookedAtAtOnce = 4096;
 // The second look comes this long after the first, then each twice as long
 // after the one before.
 constexpr milliseconds kFirstPause{500};
@@ -70,17 +68,7 @@ class Verification {
 
   rocksdb::Status Run(const DifferenceCallback& differs) {
     rocksdb::Status s = FirstLook();
-    milliseconds waited{0};
-    for (milliseconds pause = kFirstPause;
-         s.ok() && !differing_.empty() && waited < options_.in_flight_wait;
-         pause *= 2) {
-      pause = std::min(pause, options_.in_flight_wait - waited);
-      if (!steps_.sleep(pause)) {
-        return rocksdb::Status::Aborted("stopped between two looks");
-      }
-      waited += pause;
-      s = LookAgain(/*last=*/waited == options_.in_flight_wait);
-    }
+    if (s.ok() && options_.in_flight_wait > milliseconds(0)) s = LookAgain();
     if (!s.ok()) return s;
     if (differing_.size() > options_.max_keys) {
       differing_.resize(options_.max_keys);
@@ -161,50 +149,60 @@ class Verification {
         QuarantineRemedy());
   }
 
+  // Until nothing differs any more, or at a look that began when the time to
+  // wait was over.
+  rocksdb::Status LookAgain() {
+    const milliseconds end = steps_.now() + options_.in_flight_wait;
+    bool last = false;
+    for (milliseconds pause = kFirstPause; !differing_.empty() && !last;
+         pause *= 2) {
+      const milliseconds left = end - steps_.now();
+      if (left > milliseconds(0) && !steps_.sleep(std::min(pause, left))) {
+        return rocksdb::Status::Aborted("stopped between two looks");
+      }
+      last = steps_.now() >= end;
+      const rocksdb::Status s = LookAgainOnce(last);
+      if (!s.ok()) return s;
+    }
+    return rocksdb::Status::OK();
+  }
+
   // Keeps what still differs, in order. If there is time for one more look, it
   // is enough to know that something does; at the last one, what may be told
   // and one more.
-  rocksdb::Status LookAgain(bool last) {
+  rocksdb::Status LookAgainOnce(bool last) {
     const uint64_t wanted = last ? options_.max_keys : 0;
     std::vector<Difference> still;
     size_t looked = 0;
-    while (looked < differing_.size() && still.size() <= wanted) {
-      const rocksdb::Status s = LookAtSome(&looked, &still);
-      if (!s.ok()) return s;
+    VerifyTask task;
+    for (const Difference& difference : differing_) {
+      task.keys.emplace_back(difference.family, difference.key);
+    }
+    task.found = [&](Difference now) {
+      if (looked == differing_.size()) return false;
+      Difference& first = differing_[looked++];
+      if (Vanished(first, now)) {
+        ++vanished_;
+      } else if (StillDiffers(first, now)) {
+        still.push_back(std::move(first));
+      } else {
+        ++result_->in_flight;
+      }
+      return still.size() <= wanted;
+    };
+    SessionReport report;
+    const rocksdb::Status s = Session(task, &report);
+    if (!s.ok()) return s;
+    const bool all = report.compared && looked == differing_.size();
+    if (!all && still.size() <= wanted) {
+      return rocksdb::Status::Incomplete("a second look ended early");
     }
     if (!last) {
       std::move(differing_.begin() + static_cast<ptrdiff_t>(looked),
                 differing_.end(), std::back_inserter(still));
     }
     differing_ = std::move(still);
-    return rocksdb::Status::OK();
-  }
-
-  // Looks at those of differing_ from `*looked` on, as many as one look takes.
-  rocksdb::Status LookAtSome(size_t* looked, std::vector<Difference>* still) {
-    const size_t end = std::min(differing_.size(), *looked + kLookedAtAtOnce);
-    VerifyTask task;
-    for (size_t i = *looked; i < end; ++i) {
-      task.keys.emplace_back(differing_[i].family, differing_[i].key);
-    }
-    task.found = [&](Difference now) {
-      if (*looked == end) return false;
-      const Difference& first = differing_[(*looked)++];
-      if (Vanished(first, now)) {
-        ++vanished_;
-      } else if (StillDiffers(first, now)) {
-        still->push_back(first);
-      } else {
-        ++result_->in_flight;
-      }
-      return true;
-    };
-    SessionReport report;
-    const rocksdb::Status s = Session(task, &report);
-    if (!s.ok()) return s;
-    return report.compared && *looked == end
-               ? s
-               : rocksdb::Status::Incomplete("a second look ended early");
+    return s;
   }
 
   void Tell(const Difference& difference,

@@ -29,6 +29,8 @@ struct VerificationSteps {
   std::function<rocksdb::Status(const VerifyTask&, SessionReport*)> session;
   // False: stopped while sleeping.
   std::function<bool(std::chrono::milliseconds)> sleep;
+  // Of a clock that never goes back.
+  std::function<std::chrono::milliseconds()> now;
   // Names of the families, by ordinal.
   std::vector<std::string> families;
 };

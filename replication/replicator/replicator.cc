@@ -377,6 +377,10 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
     SleepOrStop(time);
     return !replica_.stopping;
   };
+  steps.now = [] {
+    return std::chrono::duration_cast<milliseconds>(
+        std::chrono::steady_clock::now().time_since_epoch());
+  };
   steps.session = [&](const VerifyTask& task, SessionReport* report) {
     return MeetOnceFree(peer,
                         [&] {

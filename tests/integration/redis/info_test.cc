@@ -57,6 +57,8 @@ TEST(Info, Replication) {
   stats.disk = {true, 21, 22, "", 23};
   stats.scrub.running = true;
   stats.scrub.pairs_compared = 31;
+  stats.scrub.unreadable = 32;
+  stats.scrub.incomplete = true;
   stats.gc.epoch = 7;
   stats.gc.tombstones = 9;
   stats.gc.held_up_by = 0x1f;
@@ -83,6 +85,8 @@ TEST(Info, Replication) {
                               "disk_log_batches_dropped:23\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nscrub_running:1\r\n"
                               "scrub_pairs_compared:31\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\nscrub_unreadable:32\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\nscrub_incomplete:1\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nmembers_epoch:7\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\ntombstones:9\r\n"));
   EXPECT_THAT(text,

@@ -162,7 +162,7 @@ TEST(AskReplicasTest, WhatAReplicaSaysHasNoControlCharacters) {
   EXPECT_EQ(AnswerWhere({.kind = Reply::Kind::kError,
                          .text = "Corruption: \x1b[2J\nforged\xff\x7f"})
                 .status.ToString(),
-            "Corruption: the replica says: ?[2J?forged??");
+            "Corruption: the replica at a:1 says: ?[2J?forged??");
 }
 
 TEST(AskReplicasTest, SaysWhatIsWrongWithAnAnswer) {

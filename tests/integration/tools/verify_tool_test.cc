@@ -325,10 +325,12 @@ TEST_F(ToolTest, Errors) {
   ASSERT_TRUE(IsOk(a->Start()));
   EXPECT_EQ(Verify(a->address(), "127.0.0.1:1"), kVerifyError);
   EXPECT_THAT(err_.str(), HasSubstr("127.0.0.1:1"));
-  EXPECT_THAT(err_.str(), HasSubstr("IO error: the replica says: "));
+  EXPECT_THAT(err_.str(), HasSubstr("IO error: the replica at " + a->address() +
+                                    " says: "));
   EXPECT_EQ(Verify("127.0.0.1:1", a->address()), kVerifyError);
   EXPECT_EQ(Verify(a->address(), a->address()), kVerifyError);
-  EXPECT_THAT(err_.str(), HasSubstr("Invalid argument: the replica says: "));
+  EXPECT_THAT(err_.str(), HasSubstr("Invalid argument: the replica at " +
+                                    a->address() + " says: "));
   EXPECT_THAT(err_.str(), HasSubstr("name another one"));
 }
 
