@@ -134,12 +134,14 @@ Status VerifyOffline(const VerifyToolOptions& options, Printer* printer,
 
   const std::unique_ptr<StorageView> view = replica->NewView();
   VerificationSteps steps;
-  steps.families = replica->family_names();
   steps.sleep = [](milliseconds time) {
     std::this_thread::sleep_for(time);
     return true;
   };
-  steps.session = [&](const VerifyTask& task, SessionReport* report) {
+  steps.session = [&](const VerifyTask& task, Compared* compared,
+                      SessionReport* report) {
+    // Over one connection, so with one view of one replica.
+    compared->families = replica->family_names();
     return counterpart->Compare(view.get(), task, report);
   };
   VerifyOptions how;

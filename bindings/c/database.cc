@@ -108,11 +108,15 @@ unsigned char rocksync_close(rocksync_t* db, char** errptr) {
     return 0;
   }
   if (rocksync::SaveError(errptr, CheckUnused(*db->open, 0))) return 0;
-  // Only marks them: they stay valid if the database does not close.
+  // First, since the handles of dropped families go when they are given back,
+  // and the caller has them again if the database does not close.
+  if (rocksync::SaveError(errptr, db->open->db->CheckClose())) return 0;
   for (rocksdb_column_family_handle_t* family : db->families) {
+    if (db->given_back) break;
     db->open->db->DestroyColumnFamilyHandle(rocksync::Unwrap(family))
         .PermitUncheckedError();
   }
+  db->given_back = true;
   const Status status = db->open->db->Close();
   rocksync::SaveError(errptr, status);
   if (status.IsAborted()) return 0;
@@ -165,6 +169,32 @@ void rocksync_drop_column_family(rocksync_t* db,
   }
   rocksync::SaveError(errptr,
                       db->open->db->DropColumnFamily(rocksync::Unwrap(family)));
+}
+
+void rocksync_column_family_handle_destroy(
+    rocksync_t* db, rocksdb_column_family_handle_t* family, char** errptr) {
+  if (db == nullptr || family == nullptr) {
+    rocksync::SaveError(
+        errptr, rocksync::NullArgument(db == nullptr ? "db" : "family"));
+    return;
+  }
+  {
+    const std::lock_guard lock(db->mutex);
+    const auto found =
+        std::find(db->families.begin(), db->families.end(), family);
+    if (found == db->families.end()) {
+      rocksync::SaveError(
+          errptr,
+          Status::InvalidArgument(
+              "rocksync: the handle of a column family is of another database, "
+              "or destroyed already"));
+      return;
+    }
+    db->families.erase(found);
+  }
+  rocksync::SaveError(errptr, db->open->db->DestroyColumnFamilyHandle(
+                                  rocksync::Unwrap(family)));
+  rocksync::FreeCObject(family);
 }
 
 char* rocksync_replicated_families(const rocksync_t* db, size_t* count,

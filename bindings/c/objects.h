@@ -74,6 +74,9 @@ struct rocksync_t {
   // Of families that were opened or created: RocksDB's C objects, whose handles
   // belong to the database.
   std::vector<rocksdb_column_family_handle_t*> families;
+  // By a close that was refused all the same, since something was used
+  // meanwhile: not to be given back again.
+  bool given_back = false;
 };
 
 struct rocksync_transport_t {

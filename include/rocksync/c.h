@@ -51,7 +51,8 @@
 
    Handles of column families belong to the database, unlike those of
    rocksdb/c.h: rocksdb_column_family_handle_destroy must NOT be called on
-   them, or rocksync_close ends the process.
+   them, or rocksync_close ends the process. Those of dropped families may go
+   before the database, see rocksync_column_family_handle_destroy.
 
    Order at the end: release what RocksDB's functions gave (iterators,
    snapshots, pinned slices), rocksdb_close each rocksdb_t, destroy the
@@ -206,7 +207,8 @@ rocksync_t* rocksync_open(const rocksdb_options_t* options,
 /* As rocksdb_open_column_families: all families of the database are named, each
    once, but the index is not: "__rocksync_index" is refused, so leave it out of
    what rocksdb_list_column_families gives. `handles` has room for `families` of
-   them. The handles belong to the database and live until it is closed:
+   them. The handles belong to the database and live until it is closed, or
+   until rocksync_column_family_handle_destroy:
    rocksdb_column_family_handle_destroy must NOT be called on them. */
 rocksync_t* rocksync_open_column_families(
     const rocksdb_options_t* options, const rocksync_options_t* replication,
@@ -234,13 +236,20 @@ unsigned char rocksync_check_close(const rocksync_t* db, size_t rocksdbs,
 rocksdb_t* rocksync_rocksdb(rocksync_t* db, char** errptr);
 
 /* The handle belongs to the database, as those above, and stays valid after the
-   family was dropped. */
+   family was dropped: with it RocksDB keeps the family's tables and memtables.
+   Destroy it to have them back. */
 rocksdb_column_family_handle_t* rocksync_create_column_family(
     rocksync_t* db, const rocksdb_options_t* options, const char* name,
     char** errptr);
 void rocksync_drop_column_family(rocksync_t* db,
                                  rocksdb_column_family_handle_t* family,
                                  char** errptr);
+/* Gives back a handle before the database is closed. No other call may use it
+   meanwhile or later. Of a family that was dropped, disk space and memory come
+   back once the sessions that read it have ended, within seconds.
+   InvalidArgument: it is of another database, or destroyed already. */
+void rocksync_column_family_handle_destroy(
+    rocksync_t* db, rocksdb_column_family_handle_t* family, char** errptr);
 /* Names, in ascending order, each ended by a zero byte; *count of them. */
 char* rocksync_replicated_families(const rocksync_t* db, size_t* count,
                                    char** errptr);
@@ -439,11 +448,11 @@ enum {
   rocksync_content_differs = 3
 };
 /* `differs` (may be NULL) is called by the calling thread for each of at most
-   `max_keys` keys that still differ after `wait_ms`; must not call the
-   replicator. Returns 1 if all was compared and is equal. 0 without an error:
-   keys differ. `*result` (may be NULL) gets one JSON object that says how much
-   was compared, how often and for how many bytes (rocksync::VerifyJson), after
-   an error too. */
+   `max_keys` keys that still differ after `wait_ms` (the time of the looks
+   comes on top, see rocksync/verify.h); must not call the replicator. Returns 1
+   if all was compared and is equal. 0 without an error: keys differ. `*result`
+   (may be NULL) gets one JSON object that says how much was compared, how often
+   and for how many bytes (rocksync::VerifyJson), after an error too. */
 unsigned char rocksync_replicator_verify(
     rocksync_replicator_t* replicator, const char* peer, uint64_t max_keys,
     uint64_t wait_ms, void* state,

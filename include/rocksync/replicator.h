@@ -260,7 +260,10 @@ class Replicator {
   // last look. Writes nothing to either database.
   //
   // OK: `*result` says what came of it. InvalidArgument: options, or one of the
-  // two refuses the other. Busy, TryAgain, Aborted: as SyncNow. Incomplete: not
+  // two refuses the other. Busy, TryAgain, Aborted: as SyncNow; Busy also if a
+  // session with the peer goes on for longer than io_timeout, TryAgain if
+  // between two looks another replica came to this address, or a replicated
+  // family was created or dropped. Incomplete: not
   // all could be compared, or quarantined pairs are in neither set; the message
   // says why, `*result` how far it came, and `differs` was told what was found.
   // In `differs` the same calls are refused as in progress.

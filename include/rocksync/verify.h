@@ -24,12 +24,12 @@ struct VerifyOptions {
 
   // A key counts as different only if it still differs when it is looked at
   // again, for at most this long. The call takes the time of its looks besides,
-  // each a session that also waits for one with the peer that is under way:
-  // seconds where replicas are written to at full speed. Choose more than the
-  // replicators' interval, as the defaults do, so that writes in flight arrive
-  // meanwhile. Zero: whatever differs at the first look counts. Negative values
-  // are refused; there is no upper bound here, but a running replica that
-  // `rocksync verify` asks looks for an hour at most.
+  // each a session, which may wait up to io_timeout for another one with the
+  // peer: where replicas are written to at full speed, ten seconds and more a
+  // look. Choose more than the replicators' interval, as the defaults do, so
+  // that writes in flight arrive meanwhile. Zero: whatever differs at the first
+  // look counts. Negative values are refused; there is no upper bound here, but
+  // a running replica that `rocksync verify` asks looks for an hour at most.
   std::chrono::milliseconds in_flight_wait{15'000};
 };
 

@@ -858,8 +858,9 @@ class Replicator(_Closable):
 
     def verify(self, peer, *, max_keys=1000, wait=15.0):
         """Compares with `peer` and ships nothing: a Verification. Waits up to
-        `wait` seconds for writes under way to arrive; a peer that is paused makes
-        it wait for 30 s before "Resource busy". What a signal's handler raises
+        `wait` seconds for writes under way to arrive, and for its looks besides;
+        a peer that is paused, or busy with a long session, makes it wait for 30 s
+        before "Resource busy". What a signal's handler raises
         meanwhile in the main thread is raised at the end."""
         differences = []
 

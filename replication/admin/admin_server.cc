@@ -91,13 +91,14 @@ rocksdb::Status AdminServer::Verify(Connection* connection,
 
 rocksdb::Status AdminServer::Compare(Connection* connection,
                                      const Request& request, SessionSeed seed) {
-  if (request.families != replica_->db->ReplicatedFamilies()) {
+  // One view for all looks: of the families that the request names.
+  const std::unique_ptr<ReplicaView> view =
+      StoreAccess::NewView(replica_->db, replica_->pay_for_reads);
+  if (request.families != view->family_names()) {
     return rocksdb::Status::InvalidArgument(
         "the replicated families of the two databases differ");
   }
   rocksdb::Status s = Send(connection, Reply::Kind::kDone, "");
-  const std::unique_ptr<StorageView> view =
-      StoreAccess::NewView(replica_->db, replica_->pay_for_reads);
   while (s.ok() && !replica_->stopping) {
     std::string first;
     // The tool ends it by closing the connection.

@@ -308,7 +308,12 @@ SessionResult Link::RunToEnd(std::string first, SessionContext context,
   return result;
 }
 
-SessionResult Link::Compare(const VerifyTask& task, SessionReport* report) {
+SessionResult Link::Compare(const VerifyTask& task, Compared* compared,
+                            SessionReport* report) {
+  SessionResult other;
+  other.status = CompareWith({peer_id_, view_->family_names()}, compared);
+  other.link_usable = true;
+  if (!other.status.ok()) return other;
   const auto started = std::chrono::steady_clock::now();
   SessionContext context;
   context.verify = &task;

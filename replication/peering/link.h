@@ -11,6 +11,7 @@
 #include <string>
 
 #include "replication/membership/announcement.h"
+#include "replication/peering/compared.h"
 #include "replication/peering/open_connections.h"
 #include "replication/peering/peer_wait.h"
 #include "replication/peering/replicator_context.h"
@@ -61,8 +62,10 @@ class Link {
   SessionResult RunSession(std::string first, bool slot);
 
   // Runs one session that only compares, as initiator; holds a slot. It is not
-  // counted in the statistics. OK: `*report` says how far it came.
-  SessionResult Compare(const VerifyTask& task, SessionReport* report);
+  // counted in the statistics. OK: `*report` says how far it came. TryAgain:
+  // this would be with something else than what was `compared` before.
+  SessionResult Compare(const VerifyTask& task, Compared* compared,
+                        SessionReport* report);
 
   // Waits for the peer to open a session (responder), and answers what it
   // announces meanwhile. An error: the link is of no use any more.

@@ -83,7 +83,7 @@ class Verification {
 
  private:
   rocksdb::Status Session(const VerifyTask& task, SessionReport* report) {
-    const rocksdb::Status s = steps_.session(task, report);
+    const rocksdb::Status s = steps_.session(task, &compared_, report);
     ++result_->looks;
     result_->bytes += report->bytes_sent + report->bytes_received;
     return s;
@@ -210,7 +210,7 @@ class Verification {
     if (differs == nullptr) return;
     KeyDifference told;
     told.kind = ToPublic(KindOf(difference));
-    told.family = steps_.families[difference.family];
+    told.family = compared_.families.at(difference.family);
     told.key = difference.key;
     told.here = ToPublic(difference.mine);
     told.there = ToPublic(difference.theirs);
@@ -220,6 +220,7 @@ class Verification {
   const VerifyOptions& options_;
   const VerificationSteps& steps_;
   VerifyResult* const result_;
+  Compared compared_;
   // That differ as far as is known, in the order of the first look.
   std::vector<Difference> differing_;
   size_t held_bytes_ = 0;

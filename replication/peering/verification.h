@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "replication/peering/compared.h"
 #include "replication/session/session.h"
 #include "rocksdb/status.h"
 #include "rocksync/verify.h"
@@ -25,14 +26,19 @@ rocksdb::Status CheckVerifyOptions(const VerifyOptions& options);
 
 struct VerificationSteps {
   // Runs one session that compares for this task, as initiator. OK: the report
-  // says how far it came.
-  std::function<rocksdb::Status(const VerifyTask&, SessionReport*)> session;
+  // says how far it came. What ordinals of families and "the peer" mean is that
+  // of the first look, which sets `compared`; TryAgain of later ones: they mean
+  // something else by now, and nothing was compared.
+  std::function<rocksdb::Status(const VerifyTask&, Compared* compared,
+                                SessionReport*)>
+      session;
   // False: stopped while sleeping.
   std::function<bool(std::chrono::milliseconds)> sleep;
   // Of a clock that never goes back.
-  std::function<std::chrono::milliseconds()> now;
-  // Names of the families, by ordinal.
-  std::vector<std::string> families;
+  std::function<std::chrono::milliseconds()> now = [] {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now().time_since_epoch());
+  };
 };
 
 // Looks once, then at growing distances until nothing differs any more or

@@ -61,11 +61,14 @@ SessionResult Dialer::Fail(const rocksdb::Status& status) {
 }
 
 SessionResult Dialer::Meet() {
-  return Run([this] { return link_->RunSession("", /*slot=*/true); });
+  return Run(!IsInCallback(),
+             [this] { return link_->RunSession("", /*slot=*/true); });
 }
 
-SessionResult Dialer::Compare(const VerifyTask& task, SessionReport* report) {
-  return Run([&] { return link_->Compare(task, report); });
+SessionResult Dialer::Compare(const VerifyTask& task, Compared* compared,
+                              SessionReport* report) {
+  return Run(/*patient=*/false,
+             [&] { return link_->Compare(task, compared, report); });
 }
 
 void Dialer::HangUp() {
@@ -73,10 +76,11 @@ void Dialer::HangUp() {
   if (!meeting_) link_.reset();
 }
 
-SessionResult Dialer::Run(const std::function<SessionResult()>& session) {
+SessionResult Dialer::Run(bool patient,
+                          const std::function<SessionResult()>& session) {
   std::unique_lock lock(mutex_);
   const auto free = [this] { return !meeting_; };
-  if (!IsInCallback()) {
+  if (patient) {
     free_.wait(lock, free);
   } else if (!free_.wait_for(lock, kSlotWait, free)) {
     return Busy();

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 
+#include "replication/peering/compared.h"
 #include "replication/peering/link.h"
 #include "replication/peering/replicator_context.h"
 
@@ -27,8 +28,10 @@ class Dialer {
 
   // One session with the peer, connecting first if there is no link.
   SessionResult Meet();
-  // The same, but only to compare: see Link::Compare.
-  SessionResult Compare(const VerifyTask& task, SessionReport* report);
+  // The same, but only to compare: see Link::Compare. Busy if another meeting
+  // goes on, which may take as long as there is to ship.
+  SessionResult Compare(const VerifyTask& task, Compared* compared,
+                        SessionReport* report);
 
   // Closes the link that is kept open, unless somebody uses it.
   void HangUp();
@@ -44,7 +47,8 @@ class Dialer {
   uint64_t peer_id() const { return peer_id_; }
 
  private:
-  SessionResult Run(const std::function<SessionResult()>& session);
+  SessionResult Run(bool patient,
+                    const std::function<SessionResult()>& session);
   SessionResult RunInSlot(const std::function<SessionResult()>& session);
   SessionResult RunAlone(const std::function<SessionResult()>& session);
   rocksdb::Status Connect();

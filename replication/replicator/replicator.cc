@@ -372,21 +372,17 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
   const Call call(this);
   if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
   VerificationSteps steps;
-  steps.families = replica_.db->ReplicatedFamilies();
   steps.sleep = [this](milliseconds time) {
     SleepOrStop(time);
     return !replica_.stopping;
   };
-  steps.now = [] {
-    return std::chrono::duration_cast<milliseconds>(
-        std::chrono::steady_clock::now().time_since_epoch());
-  };
-  steps.session = [&](const VerifyTask& task, SessionReport* report) {
+  steps.session = [&](const VerifyTask& task, Compared* compared,
+                      SessionReport* report) {
     return MeetOnceFree(peer,
                         [&] {
                           return session_dialers_.WithDialer(
                               peer, [&](Dialer* dialer, std::optional<size_t>) {
-                                return dialer->Compare(task, report);
+                                return dialer->Compare(task, compared, report);
                               });
                         })
         .status;

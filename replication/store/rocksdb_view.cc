@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "replication/base/status.h"
 #include "replication/store/index/index_snapshot.h"
@@ -16,9 +17,19 @@
 namespace rocksync {
 namespace {
 
-std::shared_ptr<const FamilyTable> FamiliesOf(Store* store) {
+std::shared_ptr<const FamilyTable> NamesOf(Store* store) {
   const FamiliesInUse now = store->indexed()->families();
-  return now->CopyReplicated();
+  return now->CopyNames();
+}
+
+bool ReplicatesAs(Store* store, const FamilyTable& families) {
+  const FamiliesInUse now = store->indexed()->families();
+  return now->ReplicatesAs(families);
+}
+
+absl::Status FamiliesChanged() {
+  return absl::UnavailableError(
+      "a replicated column family was created or dropped; reconnecting");
 }
 
 class RocksDBView final : public ReplicaView {
@@ -26,7 +37,7 @@ class RocksDBView final : public ReplicaView {
   RocksDBView(Store* store, ReadsDone read)
       : store_(store),
         read_(std::move(read)),
-        families_(FamiliesOf(store)),
+        families_(NamesOf(store)),
         terms_(store->applier()->terms()) {}
 
   void AgreeOn(const Terms& terms, uint64_t peer_id,
@@ -42,14 +53,14 @@ class RocksDBView final : public ReplicaView {
 
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
-    absl::Status status = CheckFamilies();
-    if (!status.ok()) return status;
+    if (!FamiliesAreTheSame()) return FamiliesChanged();
     LeafDigests::Readied readied;
-    status = store_->TakeSnapshot(cancelled, &readied);
+    const absl::Status status = store_->TakeSnapshot(cancelled, &readied);
+    if (!status.ok()) return status;
     // Again: digests are of the families that there were when they were
     // readied.
-    if (status.ok()) status = CheckFamilies();
-    if (!status.ok()) return status;
+    const std::shared_ptr<const FamilyTable> read = FamiliesToRead();
+    if (read == nullptr) return FamiliesChanged();
     // Both sides must leave out the same.
     Terms now = store_->applier()->terms();
     now.stable_time = readied.snapshot->stable_time();
@@ -58,7 +69,11 @@ class RocksDBView final : public ReplicaView {
           "the member list, or what is collected, has changed; reconnecting");
     }
     return NewIndexSnapshot(
-        store_->indexed()->reader(), families_, std::move(readied),
+        store_->indexed()->reader(), read, std::move(readied),
+        [store = store_, names = families_] {
+          return ReplicatesAs(store, *names) ? absl::OkStatus()
+                                             : FamiliesChanged();
+        },
         [store = store_](const std::string& index_key) {
           store->Reexamine(index_key);
         },
@@ -68,14 +83,22 @@ class RocksDBView final : public ReplicaView {
   absl::Status Apply(std::span<const Pair> pairs,
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
-    const absl::Status status = CheckFamilies();
-    return status.ok() ? store_->applier()->Apply(pairs, *families_, sender_,
-                                                  terms(), cancelled, outcomes)
-                       : status;
+    const FamiliesInUse now = store_->indexed()->families();
+    return now->ReplicatesAs(*families_)
+               ? store_->applier()->Apply(pairs, *now, sender_, terms(),
+                                          cancelled, outcomes)
+               : FamiliesChanged();
   }
 
   uint32_t FamilyCount() const override {
     return static_cast<uint32_t>(families_->families().size());
+  }
+  std::vector<std::string> family_names() const override {
+    std::vector<std::string> names;
+    for (const Family& family : families_->families()) {
+      names.push_back(family.name);
+    }
+    return names;
   }
   bool HoldsBack(const Version& version) const override {
     return store_->held_back()->Holds(version);
@@ -91,7 +114,9 @@ class RocksDBView final : public ReplicaView {
   absl::Status ReadPair(uint32_t family, std::string_view key,
                         Pair* pair) const override {
     const IndexReader& reader = store_->indexed()->reader();
-    const Family& of = families_->families()[family];
+    const FamiliesInUse now = store_->indexed()->families();
+    if (!now->ReplicatesAs(*families_)) return FamiliesChanged();
+    const Family& of = now->families()[family];
     // Entry and value of one moment.
     rocksdb::DB* const db = store_->indexed()->db();
     rocksdb::ManagedSnapshot snapshot(db);
@@ -137,19 +162,17 @@ class RocksDBView final : public ReplicaView {
     const std::lock_guard lock(mutex_);
     return terms_;
   }
-  absl::Status CheckFamilies() const {
-    if (FamiliesAreTheSame()) return absl::OkStatus();
-    return absl::UnavailableError(
-        "a replicated column family was created or dropped; reconnecting");
-  }
-  bool FamiliesAreTheSame() const {
+  bool FamiliesAreTheSame() const { return ReplicatesAs(store_, *families_); }
+  // With their handles; null: they are not the same any more.
+  std::shared_ptr<const FamilyTable> FamiliesToRead() const {
     const FamiliesInUse now = store_->indexed()->families();
-    return now->ReplicatesAs(*families_);
+    return now->ReplicatesAs(*families_) ? now->CopyReplicated() : nullptr;
   }
 
   Store* const store_;
   const ReadsDone read_;
-  // Of the moment when this was made.
+  // Of the moment when this was made. Names alone: between sessions, and beside
+  // a stream, it keeps nothing of a family that is dropped.
   const std::shared_ptr<const FamilyTable> families_;
   mutable std::mutex mutex_;
   Terms terms_;

@@ -42,6 +42,8 @@ class ReplicaView : public StorageView {
   // The store has something else by now: TakeSnapshot would be Unavailable. The
   // two should agree anew.
   virtual bool stale() const = 0;
+  // Of the families of the view, by ordinal.
+  virtual std::vector<std::string> family_names() const = 0;
   // Which of the families of the view has this id of RocksDB's; nullopt: none.
   virtual std::optional<uint32_t> OrdinalOf(uint32_t family_id) const = 0;
   // The pair of a key as it is now. NotFound: there is none, or none that may

@@ -82,26 +82,30 @@ function reasonOf(error) {
   return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
 }
 
-// "good", "warn", "bad" or "unknown", a word for it, and which peers it is about;
-// and why.
-function health(replica) {
-  if (isSilent() || replica.unasked) return replica === replicas[0] ? ["warn", "does not answer"] : ["unknown", "not known now"];
-  if (!replica.status) return ["bad", NOT_REACHED];
+// What is wrong with a replica itself, gravest first: "warn" or "bad", a word
+// for it, and whether it keeps all sessions from success.
+function ownTroubles({ status: { stats, wall_clock_ms: now } }) {
+  const { certificate_expires_ms: expires, disk, index } = stats;
+  const days = Math.floor((expires - now) / 86400000);
+  const copy = stats.tombstone_gc.identity_conflict;
+  return [
+    copy && ["bad", `two copies of ${nameOf(copy, stats)} were seen`, true],
+    disk?.writes_refused && ["bad", "disk full, writes refused", true],
+    disk?.write_error && ["bad", "takes no writes", true],
+    disk?.log_batches_dropped && ["bad", "its log was damaged", false],
+    index?.error && ["bad", "index build stopped", true],
+    stats.scrub.incomplete && ["bad", "its scrub could not read all of it", false],
+    expires && expires < now && ["bad", "certificate expired", true],
+    stats.paused && ["warn", "paused", true],
+    index && !index.done && ["warn", `${index.activity}, ${index.percent} %: no session begins`, true],
+    stats.certificate_error && ["warn", "certificate files cannot be used", false],
+    expires && expires < now + EXPIRES_MS && ["warn", `certificate expires in ${days} ${days === 1 ? "day" : "days"}`, false],
+  ].filter(Boolean);
+}
+
+// What a replica says of its peers: the same, then which ones, and why.
+function troubleWithPeers(replica) {
   const stats = replica.status.stats;
-  if (stats.tombstone_gc.identity_conflict) return ["bad", `two copies of ${nameOf(stats.tombstone_gc.identity_conflict, stats)} were seen`];
-  if (stats.disk?.writes_refused) return ["bad", "disk full, writes refused"];
-  if (stats.disk?.write_error) return ["bad", "takes no writes"];
-  if (stats.disk?.log_batches_dropped) return ["bad", "its log was damaged"];
-  if (stats.index?.error) return ["bad", "index build stopped"];
-  if (stats.scrub.incomplete) return ["bad", "its scrub could not read all of it"];
-  if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms) return ["bad", "certificate expired"];
-  if (stats.paused) return ["warn", "paused"];
-  if (stats.index && !stats.index.done) return ["warn", `${stats.index.activity}, ${stats.index.percent} %: no session begins`];
-  if (stats.certificate_error) return ["warn", "certificate files cannot be used"];
-  if (stats.certificate_expires_ms && stats.certificate_expires_ms < replica.status.wall_clock_ms + EXPIRES_MS) {
-    const days = Math.floor((stats.certificate_expires_ms - replica.status.wall_clock_ms) / 86400000);
-    return ["warn", `certificate expires in ${days} ${days === 1 ? "day" : "days"}`];
-  }
   if (!ofOneCluster(replica, replicas[0])) return ["warn", OF_ANOTHER];
   const names = (peers) => peers.map((peer) => peerName(peer, stats));
   if (stats.peers.some((peer) => whoIsNoMember(peer) === stats.replica_id)) return ["warn", "not in the member list"];
@@ -111,10 +115,27 @@ function health(replica) {
   const silent = stats.peers.filter((p) => p.silent_ms > SILENT_MS);
   if (silent.length) return ["warn", "a peer is silent", names(silent)];
   if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind", names(stats.peers.filter((p) => p.stream.lag_ms > LAGS_MS))];
-  const met = stats.peers.filter(wasMet);
-  if (met.length && met.every((p) => !p.last_proven_equal_ms)) return ["warn", "not proven equal yet"];
-  if ((replica.digest === null || replica.uncompared) && replicas.length > 1) return ["warn", "its leaves cannot be compared"];
-  return ["good", "fine"];
+  return null;
+}
+
+// "good", "warn", "bad" or "unknown", a word for it, and which peers it is about;
+// and why.
+function health(replica) {
+  return complaintsOf(replica)[0] ?? ["good", "fine"];
+}
+
+// The gravest, and what a replica that has sessions says of its peers besides.
+function complaintsOf(replica) {
+  if (isSilent() || replica.unasked) return [replica === replicas[0] ? ["warn", "does not answer"] : ["unknown", "not known now"]];
+  if (!replica.status) return [["bad", NOT_REACHED]];
+  const own = ownTroubles(replica);
+  const ofPeers = own.some(([, , stops]) => stops) ? null : troubleWithPeers(replica);
+  const all = [...own.slice(0, 1).map(([level, word]) => [level, word]), ...(ofPeers ? [ofPeers] : [])];
+  if (all.length) return all;
+  const met = replica.status.stats.peers.filter(wasMet);
+  if (met.length && met.every((p) => !p.last_proven_equal_ms)) return [["warn", "not proven equal yet"]];
+  if ((replica.digest === null || replica.uncompared) && replicas.length > 1) return [["warn", "its leaves cannot be compared"]];
+  return [];
 }
 
 // What is under way to a peer. That nothing is says little of one that is

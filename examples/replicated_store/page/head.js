@@ -24,11 +24,11 @@ function whoDiffers() {
 function complaints() {
   const groups = new Map();
   for (const replica of replicas) {
-    const [level, word, about = [], why = ""] = health(replica);
-    if (level === "good") continue;
-    const key = JSON.stringify([word, about]);
-    if (!groups.has(key)) groups.set(key, { level, word, about, why, names: [] });
-    groups.get(key).names.push(shown(replica));
+    for (const [level, word, about = [], why = ""] of complaintsOf(replica)) {
+      const key = JSON.stringify([word, about]);
+      if (!groups.has(key)) groups.set(key, { level, word, about, why, names: [] });
+      groups.get(key).names.push(shown(replica));
+    }
   }
   return accusedFirst([...groups.values()]);
 }

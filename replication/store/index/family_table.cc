@@ -96,6 +96,13 @@ std::shared_ptr<const FamilyTable> FamilyTable::CopyReplicated() const {
   return std::make_shared<const FamilyTable>(families_, std::vector<Family>());
 }
 
+std::shared_ptr<const FamilyTable> FamilyTable::CopyNames() const {
+  std::vector<Family> named = families_;
+  for (Family& family : named) family.shared = nullptr;
+  return std::make_shared<const FamilyTable>(std::move(named),
+                                             std::vector<Family>());
+}
+
 bool FamilyTable::ReplicatesAs(const FamilyTable& other) const {
   return this == &other ||
          std::equal(families_.begin(), families_.end(), other.families_.begin(),

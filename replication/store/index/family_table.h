@@ -46,7 +46,7 @@ struct Family {
   uint32_t id = 0;       // RocksDB's, never used again after a drop
   uint32_t ordinal = 0;  // among the replicated families, by name
   std::string name;
-  std::shared_ptr<SharedHandle> shared;
+  std::shared_ptr<SharedHandle> shared;  // null: of a table of names alone
   // What Merge through the library takes; may be null.
   std::shared_ptr<rocksdb::MergeOperator> merge_operator;
 
@@ -75,6 +75,8 @@ class FamilyTable {
   // One of the replicated families alone. It keeps what RocksDB has of them as
   // long as it lives.
   std::shared_ptr<const FamilyTable> CopyReplicated() const;
+  // The same without handles, so that it keeps nothing.
+  std::shared_ptr<const FamilyTable> CopyNames() const;
 
   // Whether the same families are replicated, so that ordinals mean the same.
   bool ReplicatesAs(const FamilyTable& other) const;

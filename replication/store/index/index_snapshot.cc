@@ -15,11 +15,12 @@ class IndexSnapshot final : public StorageSnapshot {
  public:
   IndexSnapshot(const IndexReader& reader,
                 std::shared_ptr<const FamilyTable> families,
-                LeafDigests::Readied readied, CorruptionFound corruption,
-                DigestsWrong wrong, ReadsDone read)
+                LeafDigests::Readied readied, StillHolds still_holds,
+                CorruptionFound corruption, DigestsWrong wrong, ReadsDone read)
       : reader_(reader),
         families_(std::move(families)),
         readied_(std::move(readied)),
+        still_holds_(std::move(still_holds)),
         corruption_(std::move(corruption)),
         wrong_(std::move(wrong)),
         read_(std::move(read)) {}
@@ -126,6 +127,8 @@ class IndexSnapshot final : public StorageSnapshot {
     if (entry.family >= families_->families().size() || entry.tombstone) {
       return absl::InvalidArgumentError("no value to read");
     }
+    const absl::Status holds = CheckHolds();
+    if (!holds.ok()) return holds;
     Read(1);
     const Family& family = families_->families()[entry.family];
     rocksdb::ReadOptions options;
@@ -163,6 +166,8 @@ class IndexSnapshot final : public StorageSnapshot {
           walk_(snapshot->reader_.db(), snapshot->at(), values) {}
 
     absl::StatusOr<std::string> Read(const IndexEntry& entry) override {
+      const absl::Status holds = snapshot_->CheckHolds();
+      if (!holds.ok()) return holds;
       const Family* const family = snapshot_->PlainFamilyOf(entry);
       std::string_view value;
       if (family != nullptr && walk_.Find(*family, entry.key, &value) &&
@@ -251,6 +256,11 @@ class IndexSnapshot final : public StorageSnapshot {
     return walked < kStepsOfALookup * static_cast<double>(elements.size());
   }
 
+  // A session that ships much would go on for as long as the link takes.
+  absl::Status CheckHolds() const {
+    return still_holds_ ? still_holds_() : absl::OkStatus();
+  }
+
   void Read(uint64_t count) const {
     if (read_) read_(count);
   }
@@ -314,6 +324,7 @@ class IndexSnapshot final : public StorageSnapshot {
   const IndexReader& reader_;
   const std::shared_ptr<const FamilyTable> families_;
   const LeafDigests::Readied readied_;
+  const StillHolds still_holds_;
   const CorruptionFound corruption_;
   const DigestsWrong wrong_;
   const ReadsDone read_;
@@ -328,11 +339,11 @@ class IndexSnapshot final : public StorageSnapshot {
 
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
     const IndexReader& reader, std::shared_ptr<const FamilyTable> families,
-    LeafDigests::Readied readied, CorruptionFound corruption,
-    DigestsWrong wrong, ReadsDone read) {
+    LeafDigests::Readied readied, StillHolds still_holds,
+    CorruptionFound corruption, DigestsWrong wrong, ReadsDone read) {
   return std::make_unique<IndexSnapshot>(
-      reader, std::move(families), std::move(readied), std::move(corruption),
-      std::move(wrong), std::move(read));
+      reader, std::move(families), std::move(readied), std::move(still_holds),
+      std::move(corruption), std::move(wrong), std::move(read));
 }
 
 }  // namespace rocksync

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "replication/session/storage_view.h"
 #include "replication/store/index/family_table.h"
 #include "replication/store/index/index_reader.h"
@@ -15,6 +16,8 @@
 
 namespace rocksync {
 
+// Not OK: what the snapshot reads is not replicated any more.
+using StillHolds = std::function<absl::Status()>;
 // Told of the index key of an entry that is not what its pair or its place
 // says.
 using CorruptionFound = std::function<void(const std::string& index_key)>;
@@ -24,12 +27,13 @@ using DigestsWrong = std::function<void()>;
 // wait, so that the snapshot is read no faster than it may be.
 using ReadsDone = std::function<void(uint64_t reads)>;
 
-// `reader` must outlive it. `readied.snapshot` null: now, for a
-// database that nobody writes to. The callbacks may be null.
+// `reader` must outlive it. `readied.snapshot` null: now, for a database that
+// nobody writes to. The callbacks may be null. `still_holds` is asked before
+// each value is read.
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
     const IndexReader& reader, std::shared_ptr<const FamilyTable> families,
-    LeafDigests::Readied readied, CorruptionFound corruption,
-    DigestsWrong wrong, ReadsDone read);
+    LeafDigests::Readied readied, StillHolds still_holds,
+    CorruptionFound corruption, DigestsWrong wrong, ReadsDone read);
 
 }  // namespace rocksync
 

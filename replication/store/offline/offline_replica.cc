@@ -61,7 +61,8 @@ class OfflineView final : public StorageView {
     }
     if (!cursor.status().ok()) return ToAbsl(cursor.status());
     readied.leaves = std::move(leaves);
-    return NewIndexSnapshot(reader_, families_, std::move(readied), {}, {}, {});
+    return NewIndexSnapshot(reader_, families_, std::move(readied), {}, {}, {},
+                            {});
   }
 
   absl::Status Apply(std::span<const Pair>, const std::function<bool()>&,

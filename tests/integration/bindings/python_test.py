@@ -603,7 +603,7 @@ if os.fork() == 0:
             db[b"%d" % i] = b"v"
         for call in (lambda: db.get(b"1"), lambda: [*db.scan()], lambda: next(db.scan()), lambda: feed.next(timeout=0),
                      lambda: db.update_key(b"n", lambda _: b"1"), lambda: db.write({b"m": b"2"})):
-            for _ in range(300):
+            for _ in range(150):
                 try:
                     signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-5, 6e-4), 0.05)
                     armed = True
@@ -797,7 +797,7 @@ if os.fork() == 0:
     def test_a_time_limit_is_no_error_of_an_update(self):
         chance = random.Random(1)
         with self.open() as db:
-            for _ in range(300):
+            for _ in range(150):
                 self.repeat_until_alarm(chance.uniform(1e-6, 2e-4), lambda: db.update_key(b"k", lambda _: b"1"))
 
     def test_a_start_that_a_signal_ends_keeps_no_transport(self):
@@ -808,7 +808,7 @@ if os.fork() == 0:
         with self.open() as db:
             db.replicate(certificates=trial, interval=0).close()
             threads, files = held()
-            for _ in range(300):
+            for _ in range(150):
                 self.repeat_until_alarm(chance.uniform(1e-4, 1e-2),
                                         lambda: db.replicate(certificates=trial, interval=0).close())
                 for left in list(db._replicators):
@@ -848,8 +848,8 @@ if os.fork() == 0:
         for handler in (lambda: db.get(b"1"), abandon, lambda: feed.next(timeout=0), close):
             for name, call in calls.items():
                 with self.subTest(call=name):
-                    stride = 61 if close in (handler, call) else 7  # each opens the database anew
-                    reached, step = True, 0
+                    stride = 149 if close in (handler, call) else 7  # each opens the database anew
+                    reached, step = True, len(name)
                     while reached:
                         with self.open() as db:
                             db[b"1"] = b"v"

@@ -937,8 +937,11 @@ static void TestFamilies(void) {
   rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
   rocksync_t* db;
   rocksdb_t* way;
+  rocksdb_readoptions_t* read = rocksdb_readoptions_create();
+  rocksdb_iterator_t* iterator;
   uint64_t id;
   size_t count, size;
+  int i;
   char* text;
   phase = "families";
   rocksdb_options_set_create_if_missing(options, 1);
@@ -985,6 +988,31 @@ static void TestFamilies(void) {
   OK();
   rocksdb_put_cf(way, write, made, "key", 3, "late", 4, &error);
   FAILS("was dropped");
+  /* A close that is refused leaves the handles as they were. */
+  iterator = rocksdb_create_iterator_cf(way, read, made);
+  CHECK(!rocksync_close(db, &error));
+  FAILS("still open");
+  rocksdb_iter_destroy(iterator);
+  text = rocksdb_get_cf(way, read, made, "key", 3, &size, &error);
+  OK();
+  CHECK(size == 5 && memcmp(text, "other", 5) == 0);
+  rocksdb_free(text);
+  rocksync_column_family_handle_destroy(db, made, &error);
+  OK();
+  rocksync_column_family_handle_destroy(db, made, &error);
+  FAILS("destroyed already");
+  for (i = 0; i < 2; ++i) {
+    made = rocksync_create_column_family(db, options, "made", &error);
+    OK();
+    rocksdb_put_cf(way, write, made, "key", 3, "other", 5, &error);
+    OK();
+    rocksync_drop_column_family(db, made, &error);
+    OK();
+    if (i == 0) {
+      rocksync_column_family_handle_destroy(db, made, &error);
+      OK();
+    }
+  }
   CHECK(rocksync_delete_range_in_chunks(db, write, handles[1], "a", 1, "z", 1,
                                         &error) == 1);
   OK();
@@ -998,7 +1026,14 @@ static void TestFamilies(void) {
   FAILS("epoch");
   rocksync_collect_tombstones(db, &error);
   OK();
+  /* Twice, with a dropped family whose handle nobody gave back: at first
+     refused by the database itself. */
+  iterator = rocksdb_create_iterator_cf(way, read, handles[1]);
   rocksdb_close(way);
+  CHECK(!rocksync_close(db, &error));
+  FAILS("iterators are held");
+  rocksdb_iter_destroy(iterator);
+  rocksdb_readoptions_destroy(read);
   CHECK(rocksync_close(db, &error));
   OK();
 
@@ -1180,6 +1215,10 @@ static void TestNull(void) {
   FAILS("argument is NULL: options");
   rocksync_drop_column_family(db, NULL, &error);
   FAILS("argument is NULL: family");
+  rocksync_column_family_handle_destroy(db, NULL, &error);
+  FAILS("argument is NULL: family");
+  rocksync_column_family_handle_destroy(NULL, NULL, &error);
+  FAILS("argument is NULL: db");
   CHECK(rocksync_replicated_families(db, NULL, &error) == NULL);
   FAILS("argument is NULL: count");
   CHECK(rocksync_replicated_families(NULL, &count, &error) == NULL);

@@ -216,6 +216,16 @@ class BrowserTest(unittest.TestCase):
         card, verdict = self.shown(given, ".card", "#verdict")
         self.assertIn("passed over 1 range of keys", card)
         self.assertEqual(verdict, "a: its scrub could not read all of it")
+        # And what it says of a peer besides; of one that has no sessions nothing is.
+        failing = peer_of(4, last_error="cannot connect")
+        for replica in given:
+            replica["status"]["stats"]["peers"] = [failing]
+        given.append(replica_of(4, "d", status=None, error="away"))
+        self.assertEqual(self.shown(given, "#verdict")[0],
+                         "a: its scrub could not read all of it; d: not reached; sessions of a and c with it fail")
+        given[0]["status"]["stats"]["paused"] = True
+        self.assertEqual(self.shown(given, "#verdict")[0],
+                         "a: its scrub could not read all of it; d: not reached; sessions of c with it fail")
 
     def test_cards_tell_versions_and_who_was_refused_last(self):
         cluster = Cluster(STORE, 1, page=True)

@@ -64,6 +64,8 @@ class TestReplica {
   ReplicatedDB* db() { return db_.get(); }
   Replicator* replicator() { return replicator_.get(); }
   const std::string& address() const { return address_; }
+  // Where Start listens from now on.
+  void set_address(const std::string& address) { address_ = address; }
   uint64_t id() const { return db_->Identity().replica_id; }
   const rocksdb::Status& open_status() const { return open_status_; }
   const Setting& setting() const { return setting_; }

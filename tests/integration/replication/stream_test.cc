@@ -229,8 +229,11 @@ TEST_F(Stream, WhoWantsNoneHasSessionsAlone) {
   EXPECT_EQ(StatsOf(*b_).opened, 0u);
 }
 
-// By a stream over which nothing travels, too.
-TEST_F(Stream, ADroppedFamilyIsLetGoOf) {
+// By connections over which nothing travels, too.
+class LetsGoOfDroppedFamilies : public Stream,
+                                public ::testing::WithParamInterface<bool> {};
+
+TEST_P(LetsGoOfDroppedFamilies, WithoutASession) {
   constexpr size_t kValue = size_t{1} << 20;
   std::vector<std::shared_ptr<rocksdb::WriteBufferManager>> budgets;
   for (auto* replica : {&a_, &b_}) {
@@ -252,9 +255,13 @@ TEST_F(Stream, ADroppedFamilyIsLetGoOf) {
         IsOk(db->Put({}, families[i], "large", std::string(kValue, 'v'))));
     ASSERT_GT(budgets[i]->memory_usage(), kValue);
   }
-  ReplicatorOptions options = TestReplica::Hourly();
-  options.io_timeout = milliseconds(2000);
-  StartBoth(options, options);
+  if (GetParam()) {
+    StartBoth();
+  } else {
+    ASSERT_TRUE(IsOk(a_->Start()));
+    ASSERT_TRUE(IsOk(b_->Start()));
+    ASSERT_TRUE(IsOk(a_->replicator()->SyncNow(b_->address())));
+  }
   for (int i = 0; i < 2; ++i) {
     rocksdb::DB* const db = (i == 0 ? a_ : b_)->db();
     ASSERT_TRUE(IsOk(db->DropColumnFamily(families[i])));
@@ -263,10 +270,16 @@ TEST_F(Stream, ADroppedFamilyIsLetGoOf) {
   for (const auto& budget : budgets) {
     EXPECT_TRUE(Eventually([&] { return budget->memory_usage() < kValue; }));
   }
-  AwaitStream();
   a_->Put("k", "v");
-  ExpectEqualSoon();
+  if (GetParam()) {
+    ExpectEqualSoon();
+  } else {
+    EXPECT_TRUE(IsOk(a_->replicator()->SyncNow(b_->address())));
+  }
 }
+
+INSTANTIATE_TEST_SUITE_P(StreamOrSyncNow, LetsGoOfDroppedFamilies,
+                         ::testing::Bool());
 
 TEST_F(Stream, ANewFamilyIsAgreedUponFirst) {
   StartBoth();

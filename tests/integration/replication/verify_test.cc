@@ -11,6 +11,7 @@
 
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/store/records_since.h"
+#include "tests/support/kept_log.h"
 #include "tests/support/memory_transport.h"
 
 namespace rocksync {
@@ -100,6 +101,95 @@ TEST_F(Verify, SaysWhoHoldsWhat) {
   EXPECT_EQ(found[0].there.state, HeldPair::State::kTombstone);
   EXPECT_EQ(found[0].there.version.replica, b->id());
   EXPECT_GT(found[0].there.version.time, found[0].here.version.time);
+}
+
+// Between two looks, `meanwhile` happens once the first is over.
+class VerifyTwice : public Verify {
+ protected:
+  std::unique_ptr<TestReplica> NewLogged() {
+    log_->SetInfoLogLevel(rocksdb::InfoLogLevel::DEBUG_LEVEL);
+    TestReplica::Setting setting = SettingOf("a");
+    setting.adjust = [this](rocksdb::Options* options, ReplicatedDBOptions*) {
+      options->info_log = log_;
+    };
+    auto replica = std::make_unique<TestReplica>(setting);
+    EXPECT_TRUE(replica->Open()) << replica->open_status().ToString();
+    return replica;
+  }
+  rocksdb::Status Run(TestReplica* here, const std::string& there,
+                      const std::function<void()>& meanwhile) {
+    const size_t before = log_->Count("session with");
+    VerifyOptions options;
+    options.in_flight_wait = milliseconds(5000);
+    rocksdb::Status status;
+    std::thread verifying([&] {
+      status = here->replicator()->Verify(there, options, nullptr, &result_);
+    });
+    EXPECT_TRUE(
+        Eventually([&] { return log_->Count("session with") > before; }));
+    meanwhile();
+    verifying.join();
+    return status;
+  }
+
+  std::shared_ptr<KeptLog> log_ = std::make_shared<KeptLog>();
+};
+
+// Ordinals of families are of the first look.
+TEST_F(VerifyTwice, FamiliesThatComeAndGoMeanwhileAreNotMixedUp) {
+  const auto a = NewLogged();
+  const auto b = NewReplica("b");
+  std::vector<rocksdb::ColumnFamilyHandle*> all;
+  const auto create = [&](TestReplica* replica, const char* name) {
+    rocksdb::ColumnFamilyHandle* family = nullptr;
+    EXPECT_TRUE(IsOk(replica->db()->CreateColumnFamily({}, name, &family)));
+    return family;
+  };
+  for (TestReplica* replica : {a.get(), b.get()}) {
+    for (const char* name : {"aaa", "m", "z"}) {
+      all.push_back(create(replica, name));
+    }
+  }
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  ASSERT_TRUE(IsOk(a->db()->Put({}, all[1], "only in m of a", "v")));
+  const rocksdb::Status status = Run(a.get(), b->address(), [&] {
+    ASSERT_TRUE(IsOk(a->db()->DropColumnFamily(all[0])));
+    ASSERT_TRUE(IsOk(b->db()->DropColumnFamily(all[3])));
+    for (TestReplica* replica : {a.get(), b.get()}) {
+      ASSERT_TRUE(IsOk(replica->db()->WaitForIndexBuild(60'000)));
+    }
+  });
+  EXPECT_FALSE(result_.equal);
+  EXPECT_TRUE(Mentions(status, "between two looks") ||
+              Mentions(status, "families differ"))
+      << status.ToString() << "; of a look between the drops the latter";
+  a->Stop();
+  b->Stop();
+  for (size_t i = 0; i < all.size(); ++i) {
+    rocksdb::DB* const db = (i < 3 ? a : b)->db();
+    EXPECT_TRUE(IsOk(db->DestroyColumnFamilyHandle(all[i])));
+  }
+}
+
+TEST_F(VerifyTwice, AnotherReplicaAtTheAddressIsNotThePeer) {
+  const auto a = NewLogged();
+  const auto b = NewReplica("b");
+  const auto c = NewReplica("c");
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  for (int i = 0; i < 100; ++i) a->Put(Numbered("k", i), "value");
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  a->Put("only here", "v");
+  const rocksdb::Status status = Run(a.get(), b->address(), [&] {
+    b->Stop();
+    c->set_address(b->address());
+    ASSERT_TRUE(IsOk(c->Start()));
+  });
+  EXPECT_FALSE(result_.equal);
+  EXPECT_TRUE(status.IsTryAgain()) << status.ToString();
+  EXPECT_TRUE(Mentions(status, "at this address"));
 }
 
 TEST_F(Verify, WhatIsOnItsWayDoesNotCount) {

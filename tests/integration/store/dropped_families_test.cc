@@ -73,15 +73,26 @@ TEST_P(DroppedFamiliesTest, GoWithTheirHandles) {
 
 TEST_P(DroppedFamiliesTest, StayForThoseThatReadThem) {
   rocksdb::ColumnFamilyHandle* const family = NewFamily("family");
-  auto view = StoreAccess::NewView(db_.get());
+  const auto view = StoreAccess::NewView(db_.get());
+  auto snapshot = *view->TakeSnapshot({});
+  IndexEntry entry;
+  if (Replicated()) {
+    entry = **snapshot->FindKey(*view->OrdinalOf(family->GetID()), "in memory");
+    EXPECT_TRUE(snapshot->ReadValue(entry).ok());
+  }
   ASSERT_ROCKS_OK(db_->DropColumnFamily(family));
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
   if (Replicated()) {
     StoreAccess::IndexedOf(db_.get())->shown_families()->FreeUnused();
-    EXPECT_TRUE(IsThere()) << "the view may read it";
-    view.reset();
+    EXPECT_TRUE(IsThere()) << "a session may read it";
+    EXPECT_TRUE(absl::IsUnavailable(snapshot->ReadValue(entry).status()))
+        << "which ends then";
+    EXPECT_TRUE(
+        absl::IsUnavailable(snapshot->NewValueReader(1)->Read(entry).status()));
+    snapshot.reset();
   }
-  EXPECT_TRUE(Eventually([&] { return !IsThere(); }));
+  EXPECT_TRUE(Eventually([&] { return !IsThere(); }))
+      << "a view alone keeps nothing";
 }
 
 TEST_P(DroppedFamiliesTest, AScanMeanwhileLetsGoAtItsEnd) {

@@ -64,7 +64,7 @@ class ToolTest : public ReplicationTest {
     options.left = left;
     options.right = right;
     options.credentials = TestCredentials();
-    options.wait_ms = 0;
+    options.wait_ms = wait_ms_;
     options.json = json;
     options.max_keys = max_keys;
     out_.str("");
@@ -79,6 +79,7 @@ class ToolTest : public ReplicationTest {
     return lines;
   }
 
+  uint64_t wait_ms_ = 0;
   std::ostringstream out_;
   std::ostringstream err_;
 };
@@ -281,6 +282,9 @@ TEST_F(ToolTest, OneOfflineAgainstOneRunning) {
   EXPECT_EQ(out_.str(), "equal: 100 pairs and tombstones\n");
   b->Put("k7", "later");
   EXPECT_EQ(Verify(directory, b->address()), kVerifyDifferent);
+  EXPECT_EQ(Lines().front(), "! default k7");
+  wait_ms_ = 700;  // two looks more
+  EXPECT_EQ(Verify(directory, b->address()), kVerifyDifferent) << err_.str();
   EXPECT_EQ(Lines().front(), "! default k7");
   ASSERT_TRUE(a->Open()) << "and it was not changed by that";
   EXPECT_TRUE(a->db()->GetIndexBuildProgress().done);

@@ -48,14 +48,15 @@ class VerificationTest : public ::testing::Test {
   rocksdb::Status Run(const std::vector<Look>& looks) {
     size_t next = 0;
     VerificationSteps steps;
-    steps.families = {"default"};
     std::chrono::milliseconds now{0};
     steps.sleep = [&now](std::chrono::milliseconds time) {
       now += time;
       return true;
     };
     steps.now = [&now] { return now; };
-    steps.session = [&](const VerifyTask& task, SessionReport* report) {
+    steps.session = [&](const VerifyTask& task, Compared* compared,
+                        SessionReport* report) {
+      compared->families = {"default"};
       const Look& look = looks.at(next++);
       *report = {};
       report->compared = true;
@@ -135,7 +136,6 @@ class LooksAtMany : public ::testing::Test {
     compared_ = 0;
     told_ = 0;
     VerificationSteps steps;
-    steps.families = {"default"};
     std::chrono::milliseconds now{0};
     steps.sleep = [&](std::chrono::milliseconds time) {
       ++slept_;
@@ -143,7 +143,9 @@ class LooksAtMany : public ::testing::Test {
       return true;
     };
     steps.now = [&now] { return now; };
-    steps.session = [&](const VerifyTask& task, SessionReport* report) {
+    steps.session = [&](const VerifyTask& task, Compared* compared,
+                        SessionReport* report) {
+      compared->families = {"default"};
       *report = {};
       now += look_takes_;
       std::vector<std::string> keys;
