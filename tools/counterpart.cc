@@ -5,6 +5,7 @@
 
 #include "replication/admin/admin_client.h"
 #include "replication/base/status.h"
+#include "replication/peering/compared.h"
 #include "replication/peering/monotonic_ms.h"
 #include "replication/store/offline/offline_replica.h"
 #include "tools/offline_db.h"
@@ -53,11 +54,8 @@ class Offline final : public Counterpart {
       status = OfflineReplica::Open(db_->db(), db_->handles(),
                                     credentials.cluster, secret, &replica_);
     }
-    if (status.ok() && replica_->family_names() != families) {
-      status = Status::InvalidArgument(
-          "the replicated families of the two databases differ");
-    }
-    return status;
+    return status.ok() ? CheckSameFamilies(replica_->family_names(), families)
+                       : status;
   }
 
   Status Compare(StorageView* mine, const VerifyTask& task,

@@ -37,6 +37,26 @@ rocksdb_column_family_handle_t* AddHandle(rocksync_t* db,
   return db->families.back();
 }
 
+// Until it is closed, or that is given up.
+class Closing {
+ public:
+  explicit Closing(rocksync::OpenDatabase* open) : open_(open) { Set(true); }
+  ~Closing() {
+    if (open_ != nullptr) Set(false);
+  }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+  void Done() { open_ = nullptr; }
+
+ private:
+  void Set(bool closing) {
+    const std::lock_guard lock(open_->mutex);
+    open_->closing = closing;
+  }
+
+  rocksync::OpenDatabase* open_;
+};
+
 // What has to go first, but for so many of the caller's.
 Status CheckUnused(const rocksync::OpenDatabase& open, size_t own_rocksdbs) {
   // The database itself refuses, and says why.
@@ -107,6 +127,8 @@ unsigned char rocksync_close(rocksync_t* db, char** errptr) {
     rocksync::SaveError(errptr, rocksync::NullArgument("db"));
     return 0;
   }
+  // Nothing begins to use it between these steps.
+  Closing closing(db->open.get());
   if (rocksync::SaveError(errptr, CheckUnused(*db->open, 0))) return 0;
   // First, since the handles of dropped families go when they are given back,
   // and the caller has them again if the database does not close.
@@ -120,6 +142,7 @@ unsigned char rocksync_close(rocksync_t* db, char** errptr) {
   const Status status = db->open->db->Close();
   rocksync::SaveError(errptr, status);
   if (status.IsAborted()) return 0;
+  closing.Done();
   for (rocksdb_column_family_handle_t* family : db->families) {
     rocksync::FreeCObject(family);
   }
@@ -138,6 +161,10 @@ unsigned char rocksync_check_close(const rocksync_t* db, size_t rocksdbs,
 rocksdb_t* rocksync_rocksdb(rocksync_t* db, char** errptr) {
   if (db == nullptr) {
     rocksync::SaveError(errptr, rocksync::NullArgument("db"));
+    return nullptr;
+  }
+  const std::lock_guard lock(db->open->mutex);
+  if (rocksync::SaveError(errptr, rocksync::CheckNotClosing(*db->open))) {
     return nullptr;
   }
   return rocksync::NewCObject(rocksync::NewView(db->open));
@@ -178,22 +205,20 @@ void rocksync_column_family_handle_destroy(
         errptr, rocksync::NullArgument(db == nullptr ? "db" : "family"));
     return;
   }
-  {
-    const std::lock_guard lock(db->mutex);
-    const auto found =
-        std::find(db->families.begin(), db->families.end(), family);
-    if (found == db->families.end()) {
-      rocksync::SaveError(
-          errptr,
-          Status::InvalidArgument(
-              "rocksync: the handle of a column family is of another database, "
-              "or destroyed already"));
-      return;
-    }
-    db->families.erase(found);
+  const std::lock_guard lock(db->mutex);
+  const auto found =
+      std::find(db->families.begin(), db->families.end(), family);
+  Status status;
+  if (found == db->families.end() || db->given_back) {
+    status = Status::InvalidArgument(
+        "rocksync: the handle of a column family is of another database, or "
+        "destroyed already");
   }
-  rocksync::SaveError(errptr, db->open->db->DestroyColumnFamilyHandle(
-                                  rocksync::Unwrap(family)));
+  if (status.ok()) {
+    status = db->open->db->DestroyColumnFamilyHandle(rocksync::Unwrap(family));
+  }
+  if (rocksync::SaveError(errptr, status)) return;
+  db->families.erase(found);
   rocksync::FreeCObject(family);
 }
 

@@ -31,6 +31,12 @@ std::chrono::milliseconds Duration(uint64_t ms) {
       static_cast<int64_t>(std::min<uint64_t>(ms, INT64_MAX)));
 }
 
+rocksdb::Status CheckNotClosing(const OpenDatabase& open) {
+  return open.closing ? rocksdb::Status::ShutdownInProgress(
+                            "rocksync: the database is being closed")
+                      : rocksdb::Status::OK();
+}
+
 rocksdb::Status ToFamilies(int families, const char* const* names,
                            const rocksdb_options_t* const* options,
                            std::vector<rocksdb::ColumnFamilyDescriptor>* out) {

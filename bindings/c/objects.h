@@ -30,11 +30,17 @@ int64_t ThisProcess();
 // A database, for all that lives on it.
 struct OpenDatabase {
   std::unique_ptr<ReplicatedDB> db;
+  // Held by whoever makes one of these, which nobody does once it is closing.
+  std::mutex mutex;
+  bool closing = false;
   std::atomic<int> rocksdbs{0};     // rocksdb_t not closed yet
   std::atomic<int> replicators{0};  // not destroyed yet
   // Its threads are there alone: a child of fork can give nothing back.
   const int64_t process = ThisProcess();
 };
+
+// While `lock` of the database's mutex is held.
+rocksdb::Status CheckNotClosing(const OpenDatabase& open);
 
 // Puts an error into *errptr, in place of one that is there, as RocksDB's C
 // functions do. True if there was one.

@@ -51,13 +51,18 @@ rocksync_replicator_t* rocksync_replicator_start(
   }
   auto replicator = std::make_unique<rocksync_replicator_t>();
   if (status.ok()) {
+    const std::lock_guard lock(db->open->mutex);
+    status = rocksync::CheckNotClosing(*db->open);
+    if (status.ok()) ++db->open->replicators;
+  }
+  if (status.ok()) {
     replicator->open = db->open;
     status = rocksync::Replicator::Start(
         options->rep, db->open->db.get(),
         transport == nullptr ? nullptr : transport->rep, &replicator->rep);
+    if (!status.ok()) --db->open->replicators;
   }
   if (rocksync::SaveError(errptr, status)) return nullptr;
-  ++replicator->open->replicators;
   return replicator.release();
 }
 

@@ -129,6 +129,12 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
   lines->Add("disk_free_bytes", stats.disk.free_bytes);
   lines->Add("disk_min_free_bytes", stats.disk.min_free_bytes);
   lines->Add("disk_log_batches_dropped", stats.disk.log_batches_dropped);
+  lines->Add("index_done", stats.index.done);
+  lines->Add("index_activity", stats.index.activity);
+  lines->Add("index_percent", stats.index.percent);
+  lines->Add("index_error", stats.index.error);
+  lines->Add("certificate_expires_ms", stats.certificate_expires_ms);
+  lines->Add("certificate_error", stats.certificate_error);
   lines->Add("scrub_running", stats.scrub.running);
   lines->Add("scrub_pairs_compared", stats.scrub.pairs_compared);
   lines->Add("scrub_last_finished_ms", stats.scrub.last_finished_ms);

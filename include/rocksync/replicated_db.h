@@ -169,9 +169,9 @@ struct RestampResult {
 //    nothing of it travels. RocksDB keeps what it has of a dropped family
 //    (tables, memtables, and their share of a write buffer budget) until its
 //    handle is destroyed and nothing that began before reads it any more: of
-//    a replicated one a session, which ends with TryAgain before it reads the
-//    next value (with a peer that does not answer, after io_timeout), or a step
-//    of a scrub or of the index build. That takes seconds. Peers
+//    a replicated one a session, which ends with TryAgain before it reads more
+//    (once a value that is under way is sent; with a peer that does not answer,
+//    after io_timeout), or a step of a scrub or of the index build. Peers
 //    whose families differ are refused by name, so create and drop a family on
 //    every replica, and drop it on every one before it is made anew on any:
 //    else the old pairs come back. A drop waits for writes that are under way,

@@ -263,9 +263,11 @@ class Replicator {
   // two refuses the other. Busy, TryAgain, Aborted: as SyncNow; Busy also if a
   // session with the peer goes on for longer than io_timeout, TryAgain if
   // between two looks another replica came to this address, or a replicated
-  // family was created or dropped. Incomplete: not
-  // all could be compared, or quarantined pairs are in neither set; the message
-  // says why, `*result` how far it came, and `differs` was told what was found.
+  // family was created or dropped on both (on one: InvalidArgument, as they
+  // differ). After a new connection to the peer it begins anew, three times at
+  // most. Incomplete: not all could be compared, or quarantined pairs are in
+  // neither set; the message says why, `*result` how far it came, and `differs`
+  // was told what was found.
   // In `differs` the same calls are refused as in progress.
   virtual rocksdb::Status Verify(const std::string& peer,
                                  const VerifyOptions& options,

@@ -115,6 +115,9 @@ rocksdb::Status AdminClient::Compare(StorageView* mine, const VerifyTask& task,
                                       &seed_, connection_->get());
     *report = std::move(end.report);
     if (!end.status.ok() || !report->busy) return end.status;
+    if (!report->why.empty()) {
+      return rocksdb::Status::Busy(target_.address, report->why);
+    }
   }
   return rocksdb::Status::Busy("peer busy: the replica is in another session",
                                "try again");

@@ -6,6 +6,7 @@
 
 #include "replication/admin/status_report.h"
 #include "replication/base/status.h"
+#include "replication/peering/compared.h"
 #include "replication/peering/link.h"
 #include "replication/peering/session_runner.h"
 #include "replication/session/session.h"
@@ -94,11 +95,9 @@ rocksdb::Status AdminServer::Compare(Connection* connection,
   // One view for all looks: of the families that the request names.
   const std::unique_ptr<ReplicaView> view =
       StoreAccess::NewView(replica_->db, replica_->pay_for_reads);
-  if (request.families != view->family_names()) {
-    return rocksdb::Status::InvalidArgument(
-        "the replicated families of the two databases differ");
-  }
-  rocksdb::Status s = Send(connection, Reply::Kind::kDone, "");
+  rocksdb::Status s = CheckSameFamilies(view->family_names(), request.families);
+  if (!s.ok()) return s;
+  s = Send(connection, Reply::Kind::kDone, "");
   while (s.ok() && !replica_->stopping) {
     std::string first;
     // The tool ends it by closing the connection.
@@ -108,6 +107,7 @@ rocksdb::Status AdminServer::Compare(Connection* connection,
     SessionContext context;
     context.storage = view.get();
     context.busy = !slot;
+    if (replica_->slots.paused()) context.busy_why = kPausedText;
     context.verify_only = true;
     const SessionRunEnd end =
         RunOneSession({.role = Role::kResponder,

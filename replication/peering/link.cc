@@ -22,10 +22,6 @@ namespace {
 // sooner than this.
 constexpr std::chrono::hours kBetweenSessions{24};
 
-constexpr char kPaused[] =
-    "is paused; Replicator::Resume there, of the store REPLICATION RESUME, "
-    "ends that";
-
 // How long a side with no news of its own waits before it asks the peer's.
 constexpr std::chrono::seconds kBetweenAnnouncements{5};
 
@@ -44,6 +40,11 @@ void Bound(const ReplicatorOptions& options, uint64_t reads_per_second,
     most = std::min(most, static_cast<size_t>(std::min(readable, 1e9)));
   }
   session->max_batch_elements = std::clamp(most, kFewest, kMost);
+}
+
+uint64_t NextLink() {
+  static std::atomic<uint64_t> links{0};
+  return links.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Which side leaves pairs out of its set, and what becomes of them.
@@ -130,7 +131,10 @@ SessionDriveOptions DriveOptionsOf(ReplicatorContext* replica) {
 }
 
 Link::Link(ReplicatorContext* replica, Role role, ListedConnection connection)
-    : replica_(replica), role_(role), connection_(std::move(connection)) {}
+    : replica_(replica),
+      role_(role),
+      number_(NextLink()),
+      connection_(std::move(connection)) {}
 
 rocksdb::Status Link::Open(ReplicatorContext* replica,
                            std::unique_ptr<Connection> connection,
@@ -289,7 +293,7 @@ void Link::NoteProof() {
 SessionResult Link::RunToEnd(std::string first, SessionContext context,
                              SessionReport* report) {
   context.storage = view_.get();
-  if (replica_->slots.paused()) context.busy_why = kPaused;
+  if (replica_->slots.paused()) context.busy_why = kPausedText;
   SessionDriveOptions options = DriveOptionsOf(replica_);
   options.peer_wait = &peer_wait_;
   SessionRunEnd end = RunOneSession({.role = role_,
@@ -311,7 +315,9 @@ SessionResult Link::RunToEnd(std::string first, SessionContext context,
 SessionResult Link::Compare(const VerifyTask& task, Compared* compared,
                             SessionReport* report) {
   SessionResult other;
-  other.status = CompareWith({peer_id_, view_->family_names()}, compared);
+  other.status = CompareWith(
+      {.peer_id = peer_id_, .link = number_, .families = view_->family_names()},
+      compared);
   other.link_usable = true;
   if (!other.status.ok()) return other;
   const auto started = std::chrono::steady_clock::now();

@@ -105,6 +105,7 @@ class Link {
 
   ReplicatorContext* const replica_;
   const Role role_;
+  const uint64_t number_;  // among all of this process
   ListedConnection connection_;
   // Tells the peer what has changed since the set-up that tombstones may wait
   // for, and hears its news.

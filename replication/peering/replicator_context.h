@@ -67,8 +67,10 @@ struct ReplicatorContext {
   TokenBucket bytes;
   TokenBucket index_reads;
   // For views: charges index_reads, and waits.
-  const std::function<void(uint64_t)> pay_for_reads = [this](uint64_t reads) {
-    index_reads.Pay(reads, TokenBucket::Clock::duration::max(), stopped);
+  const ReadsDone pay_for_reads = [this](uint64_t reads,
+                                         const std::function<bool()>& in_vain) {
+    index_reads.Pay(reads, TokenBucket::Clock::duration::max(),
+                    [&] { return stopped() || in_vain(); });
   };
   StatsBoard stats;
   SessionLog session_log;

@@ -24,6 +24,11 @@
 
 namespace rocksync {
 
+// What a peer is told of a replica that is paused, after its name.
+inline constexpr char kPausedText[] =
+    "is paused; Replicator::Resume there, of the store REPLICATION RESUME, "
+    "ends that";
+
 class SessionSlots;
 
 // A slot held, given back on destruction. Empty: none was to be had.

@@ -18,6 +18,7 @@ constexpr uint64_t kMostCandidates = 20'000;
 // The second look comes this long after the first, then each twice as long
 // after the one before.
 constexpr milliseconds kFirstPause{500};
+constexpr int kMostReconnections = 3;
 
 HeldPair ToPublic(const Held& held) {
   HeldPair pair;
@@ -67,9 +68,15 @@ class Verification {
       : options_(options), steps_(steps), result_(result) {}
 
   rocksdb::Status Run(const DifferenceCallback& differs) {
-    rocksdb::Status s = FirstLook();
-    if (s.ok() && options_.in_flight_wait > milliseconds(0)) s = LookAgain();
-    if (!s.ok()) return s;
+    rocksdb::Status s = Look();
+    for (int i = 0; i < kMostReconnections && compared_.reconnected; ++i) {
+      StartOver();
+      s = Look();
+    }
+    if (!s.ok()) {
+      result_->complete = false;
+      return s;
+    }
     if (differing_.size() > options_.max_keys) {
       differing_.resize(options_.max_keys);
       result_->complete = false;
@@ -82,6 +89,21 @@ class Verification {
   }
 
  private:
+  rocksdb::Status Look() {
+    const rocksdb::Status s = FirstLook();
+    return s.ok() && options_.in_flight_wait > milliseconds(0) ? LookAgain()
+                                                               : s;
+  }
+
+  void StartOver() {
+    compared_ = {};
+    differing_.clear();
+    held_bytes_ = 0;
+    enough_ = false;
+    vanished_ = 0;
+    result_->in_flight = 0;
+  }
+
   rocksdb::Status Session(const VerifyTask& task, SessionReport* report) {
     const rocksdb::Status s = steps_.session(task, &compared_, report);
     ++result_->looks;

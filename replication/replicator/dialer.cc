@@ -12,6 +12,8 @@ namespace rocksync {
 namespace {
 
 constexpr std::chrono::milliseconds kSlotWait{1'000};
+// Links that break before anything is heard.
+constexpr int kMostBroken = 3;
 
 SessionResult Busy() {
   SessionResult busy;
@@ -107,7 +109,7 @@ SessionResult Dialer::RunInSlot(const std::function<SessionResult()>& session) {
 }
 
 SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {
-  for (;;) {
+  for (int broken = 0;; ++broken) {
     if (link_ != nullptr && link_->stale()) link_.reset();
     const bool kept = link_ != nullptr;
     rocksdb::Status s = kept ? rocksdb::Status::OK() : Connect();
@@ -121,8 +123,12 @@ SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {
       return result;
     }
     // A link that broke while nobody used it says nothing about the peer now;
-    // one over which the peer is silent does.
-    if (!kept || result.status.IsTimedOut() || replica_->stopping) {
+    // one over which the peer is silent does. Nor does a new one, if by its
+    // first message the peer has other members or families than at the set-up,
+    // and hangs up; but that does not happen again and again.
+    const bool hung_up = kept || result.status.IsIOError();
+    if (!hung_up || broken == kMostBroken || result.status.IsTimedOut() ||
+        replica_->stopping) {
       return Fail(result.status);
     }
     link_.reset();

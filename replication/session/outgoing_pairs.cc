@@ -18,7 +18,7 @@ constexpr size_t kValueBytesPerElement = 16;
 // A value that cannot be read now keeps nothing else from going.
 bool UnreadableValue(const absl::Status& status) {
   return !status.ok() && !absl::IsCancelled(status) &&
-         !absl::IsInvalidArgument(status);
+         !absl::IsInvalidArgument(status) && !absl::IsUnavailable(status);
 }
 
 WirePair AsPair(const IndexEntry& entry, std::string_view value) {

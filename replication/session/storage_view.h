@@ -131,6 +131,12 @@ class StorageSnapshot {
   virtual std::unique_ptr<ValueReader> NewValueReader(size_t values) const;
 };
 
+// Told how many elements were scanned, keys looked up and values read. May
+// wait, so that the snapshot is read no faster than it may be, until `in_vain`
+// says that it is read no more.
+using ReadsDone =
+    std::function<void(uint64_t reads, const std::function<bool()>& in_vain)>;
+
 // What FindElement and ReadValue return of a pair that is damaged or gone.
 inline bool Unreadable(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsNotFound(status);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "replication/base/directories.h"
+#include "replication/base/forked.h"
 #include "replication/session/escape_text.h"
 #include "replication/store/index/family_table.h"
 #include "replication/store/open/shared_paths.h"
@@ -116,6 +117,14 @@ Status ReplicatedDB::DropColumnFamilies(
 
 Status ReplicatedDB::DestroyColumnFamilyHandle(ColumnFamilyHandle* family) {
   if (family == nullptr) return Status::OK();  // the index's, see Open
+  // It would delete what the parent reads.
+  if (InForkedChild()) {
+    return Status::NotSupported(
+        "rocksync: the handle of column family " +
+            EscapeText(family->GetName()) +
+            " is of the process that opened the database",
+        "destroy it there");
+  }
   if (store_->families()->GiveBack(family)) return Status::OK();
   // That one still reads through it.
   if (IsShared(family)) {

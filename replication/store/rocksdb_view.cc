@@ -181,8 +181,8 @@ class RocksDBView final : public ReplicaView {
 
 }  // namespace
 
-std::unique_ptr<ReplicaView> StoreAccess::NewView(
-    ReplicatedDB* db, std::function<void(uint64_t reads)> read) {
+std::unique_ptr<ReplicaView> StoreAccess::NewView(ReplicatedDB* db,
+                                                  ReadsDone read) {
   return std::make_unique<RocksDBView>(StoreOf(db), std::move(read));
 }
 

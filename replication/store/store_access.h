@@ -62,8 +62,8 @@ class StoreAccess {
   // its snapshots scan, keys they look up and values they read. It may wait, so
   // that they read no faster than they may. Applying is not slowed: it is
   // bounded by what comes in, and by RocksDB's own write control.
-  static std::unique_ptr<ReplicaView> NewView(
-      ReplicatedDB* db, std::function<void(uint64_t reads)> read = {});
+  static std::unique_ptr<ReplicaView> NewView(ReplicatedDB* db,
+                                              ReadsDone read = {});
 
   // Valid as long as `db`.
   static Membership* MembershipOf(const ReplicatedDB* db);

@@ -95,6 +95,7 @@ function ownTroubles({ status: { stats, wall_clock_ms: now } }) {
     disk?.log_batches_dropped && ["bad", "its log was damaged", false],
     index?.error && ["bad", "index build stopped", true],
     stats.scrub.incomplete && ["bad", "its scrub could not read all of it", false],
+    !stats.scrub.incomplete && stats.scrub.last_error && ["bad", "its scrub does not go on", false],
     expires && expires < now && ["bad", "certificate expired", true],
     stats.paused && ["warn", "paused", true],
     index && !index.done && ["warn", `${index.activity}, ${index.percent} %: no session begins`, true],
@@ -103,19 +104,35 @@ function ownTroubles({ status: { stats, wall_clock_ms: now } }) {
   ].filter(Boolean);
 }
 
-// What a replica says of its peers: the same, then which ones, and why.
-function troubleWithPeers(replica) {
+// The reason, if it is one.
+function theReason(peers) {
+  const reasons = new Set(peers.map((peer) => reasonOf(peer.last_error)));
+  return reasons.size === 1 ? [...reasons][0] : "";
+}
+
+// What a replica says of its peers, each once: a list of the same, then which
+// ones, and why.
+function troublesWithPeers(replica) {
   const stats = replica.status.stats;
-  if (!ofOneCluster(replica, replicas[0])) return ["warn", OF_ANOTHER];
-  const names = (peers) => peers.map((peer) => peerName(peer, stats));
-  if (stats.peers.some((peer) => whoIsNoMember(peer) === stats.replica_id)) return ["warn", "not in the member list"];
+  if (!ofOneCluster(replica, replicas[0])) return [["warn", OF_ANOTHER]];
+  if (stats.peers.some((peer) => whoIsNoMember(peer) === stats.replica_id)) return [["warn", "not in the member list"]];
   const failing = failingPeers(stats);
-  if (failing.length) return ["warn", "a peer fails", names(failing), reasonOf(failing[0].last_error)];
-  if (stats.peers.some(waitsForIndexBuild)) return ["warn", "waits for an index build"];
-  const silent = stats.peers.filter((p) => p.silent_ms > SILENT_MS);
-  if (silent.length) return ["warn", "a peer is silent", names(silent)];
-  if (stats.stream.lag_ms > LAGS_MS) return ["warn", "a peer is behind", names(stats.peers.filter((p) => p.stream.lag_ms > LAGS_MS))];
-  return null;
+  const told = new Set(failing);
+  const others = (is) => {
+    const found = stats.peers.filter((peer) => !told.has(peer) && is(peer));
+    found.forEach((peer) => told.add(peer));
+    return found;
+  };
+  const waits = stats.peers.some(waitsForIndexBuild);
+  const silent = others((peer) => peer.silent_ms > SILENT_MS);
+  const behind = others((peer) => peer.stream.lag_ms > LAGS_MS);
+  const names = (peers) => peers.map((peer) => peerName(peer, stats));
+  return [
+    failing.length && ["warn", "a peer fails", names(failing), theReason(failing)],
+    waits && ["warn", "waits for an index build"],
+    silent.length && ["warn", "a peer is silent", names(silent)],
+    behind.length && ["warn", "a peer is behind", names(behind)],
+  ].filter(Boolean);
 }
 
 // "good", "warn", "bad" or "unknown", a word for it, and which peers it is about;
@@ -124,13 +141,14 @@ function health(replica) {
   return complaintsOf(replica)[0] ?? ["good", "fine"];
 }
 
-// The gravest, and what a replica that has sessions says of its peers besides.
+// All that is wrong with it, gravest first, and what it says of its peers, if it
+// has sessions.
 function complaintsOf(replica) {
   if (isSilent() || replica.unasked) return [replica === replicas[0] ? ["warn", "does not answer"] : ["unknown", "not known now"]];
   if (!replica.status) return [["bad", NOT_REACHED]];
   const own = ownTroubles(replica);
-  const ofPeers = own.some(([, , stops]) => stops) ? null : troubleWithPeers(replica);
-  const all = [...own.slice(0, 1).map(([level, word]) => [level, word]), ...(ofPeers ? [ofPeers] : [])];
+  const hasSessions = own.every(([, , stops]) => !stops);
+  const all = [...own.map(([level, word]) => [level, word]), ...(hasSessions ? troublesWithPeers(replica) : [])];
   if (all.length) return all;
   const met = replica.status.stats.peers.filter(wasMet);
   if (met.length && met.every((p) => !p.last_proven_equal_ms)) return [["warn", "not proven equal yet"]];

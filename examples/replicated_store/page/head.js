@@ -27,7 +27,9 @@ function complaints() {
     for (const [level, word, about = [], why = ""] of complaintsOf(replica)) {
       const key = JSON.stringify([word, about]);
       if (!groups.has(key)) groups.set(key, { level, word, about, why, names: [] });
-      groups.get(key).names.push(shown(replica));
+      const group = groups.get(key);
+      group.names.push(shown(replica));
+      if (group.why !== why) group.why = "";  // each has its own
     }
   }
   return accusedFirst([...groups.values()]);
@@ -41,8 +43,10 @@ function accusedFirst(groups) {
                                          !(group.about.length && group.about.every((name) => gone.includes(name))));
   const alone = (group, name) => !group.about.length && group.names.length === 1 && group.names[0] === name;
   const accused = (group) => group.about.length === 1 && heard.some((of) => alone(of, group.about[0]));
+  const told = new Set();
+  const tellOnce = (accusations) => accusations.filter((of) => !told.has(of) && told.add(of));
   return heard.filter((group) => !accused(group)).map((group) => ({
-    ...group, accusations: heard.filter((of) => of.about.length === 1 && alone(group, of.about[0])) }));
+    ...group, accusations: tellOnce(heard.filter((of) => of.about.length === 1 && alone(group, of.about[0]))) }));
 }
 
 function areMutual(one, other) {

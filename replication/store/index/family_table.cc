@@ -1,6 +1,7 @@
 #include "replication/store/index/family_table.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -11,6 +12,11 @@ namespace {
 void Enter(const Family* family, std::vector<const Family*>* by_id) {
   if (family->id >= by_id->size()) by_id->resize(family->id + 1);
   (*by_id)[family->id] = family;
+}
+
+uint64_t NextTable() {
+  static std::atomic<uint64_t> tables{0};
+  return tables.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Of all databases of this process. Never destroyed: a database may outlive it.
@@ -82,7 +88,9 @@ void DestroyGivenBack(rocksdb::DB* owner) {
 
 FamilyTable::FamilyTable(std::vector<Family> replicated,
                          std::vector<Family> others)
-    : families_(std::move(replicated)), others_(std::move(others)) {
+    : number_(NextTable()),
+      families_(std::move(replicated)),
+      others_(std::move(others)) {
   std::sort(families_.begin(), families_.end(),
             [](const Family& a, const Family& b) { return a.name < b.name; });
   for (uint32_t i = 0; i < families_.size(); ++i) {
@@ -93,18 +101,22 @@ FamilyTable::FamilyTable(std::vector<Family> replicated,
 }
 
 std::shared_ptr<const FamilyTable> FamilyTable::CopyReplicated() const {
-  return std::make_shared<const FamilyTable>(families_, std::vector<Family>());
+  auto copy = std::make_shared<FamilyTable>(families_, std::vector<Family>());
+  copy->number_ = number_;
+  return copy;
 }
 
 std::shared_ptr<const FamilyTable> FamilyTable::CopyNames() const {
   std::vector<Family> named = families_;
   for (Family& family : named) family.shared = nullptr;
-  return std::make_shared<const FamilyTable>(std::move(named),
-                                             std::vector<Family>());
+  auto copy =
+      std::make_shared<FamilyTable>(std::move(named), std::vector<Family>());
+  copy->number_ = number_;
+  return copy;
 }
 
 bool FamilyTable::ReplicatesAs(const FamilyTable& other) const {
-  return this == &other ||
+  return number_ == other.number_ ||
          std::equal(families_.begin(), families_.end(), other.families_.begin(),
                     other.families_.end(),
                     [](const Family& a, const Family& b) {

@@ -58,6 +58,8 @@ class FamilyTable {
  public:
   // In any order; ids and names unique. `others` are not replicated.
   FamilyTable(std::vector<Family> replicated, std::vector<Family> others);
+  FamilyTable(const FamilyTable&) = delete;
+  FamilyTable& operator=(const FamilyTable&) = delete;
 
   // Null if the family is not replicated.
   const Family* Find(uint32_t id) const {
@@ -79,9 +81,11 @@ class FamilyTable {
   std::shared_ptr<const FamilyTable> CopyNames() const;
 
   // Whether the same families are replicated, so that ordinals mean the same.
+  // O(1) of a table and its copies.
   bool ReplicatesAs(const FamilyTable& other) const;
 
  private:
+  uint64_t number_;  // copies have the same
   std::vector<Family> families_;
   std::vector<Family> others_;
   std::vector<const Family*> by_id_;

@@ -34,6 +34,8 @@ class IndexSnapshot final : public StorageSnapshot {
       uint32_t leaf,
       const std::function<void(uint64_t position, const ElementHash&)>& visit)
       const override {
+    const absl::Status holds = CheckHolds();
+    if (!holds.ok()) return holds;
     IndexCursor* const cursor = ScanCursor();
     // Behind a leaf that was scanned the cursor stands where the next begins.
     if (scanned_ > leaf || !cursor->status().ok()) {
@@ -61,6 +63,8 @@ class IndexSnapshot final : public StorageSnapshot {
 
   absl::StatusOr<IndexEntry> FindElement(
       uint64_t position, const ElementHash& hash) const override {
+    const absl::Status holds = CheckHolds();
+    if (!holds.ok()) return holds;
     Read(1);
     IndexCursor* const cursor = LookupCursor();
     cursor->Seek(position);
@@ -83,6 +87,11 @@ class IndexSnapshot final : public StorageSnapshot {
     size_t bytes = 0;
     for (const PlacedElement& element : elements) {
       if (bytes > max_bytes || (cancelled && cancelled())) break;
+      const absl::Status holds = CheckHolds();
+      if (!holds.ok()) {
+        entries.emplace_back(holds);
+        break;
+      }
       Read(1);
       if (!dense) cursor->Seek(element.position);
       while (dense && cursor->Valid() &&
@@ -256,13 +265,14 @@ class IndexSnapshot final : public StorageSnapshot {
     return walked < kStepsOfALookup * static_cast<double>(elements.size());
   }
 
-  // A session that ships much would go on for as long as the link takes.
+  // A session that reads or ships much would go on for as long as the limits of
+  // its rate, or the link, take.
   absl::Status CheckHolds() const {
     return still_holds_ ? still_holds_() : absl::OkStatus();
   }
 
   void Read(uint64_t count) const {
-    if (read_) read_(count);
+    if (read_) read_(count, [this] { return !CheckHolds().ok(); });
   }
   // What the index has of a key, even if quarantined; nullopt: nothing.
   absl::StatusOr<std::optional<StoredEntry>> Lookup(
@@ -270,6 +280,8 @@ class IndexSnapshot final : public StorageSnapshot {
     if (ordinal >= families_->families().size()) {
       return absl::InvalidArgumentError("a key of an unknown family");
     }
+    const absl::Status holds = CheckHolds();
+    if (!holds.ok()) return holds;
     Read(1);
     const Family& family = families_->families()[ordinal];
     StoredEntry entry;

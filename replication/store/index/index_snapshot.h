@@ -23,13 +23,10 @@ using StillHolds = std::function<absl::Status()>;
 using CorruptionFound = std::function<void(const std::string& index_key)>;
 // Told that the digests are not those of the entries.
 using DigestsWrong = std::function<void()>;
-// Told how many elements were scanned, keys looked up and values read. May
-// wait, so that the snapshot is read no faster than it may be.
-using ReadsDone = std::function<void(uint64_t reads)>;
 
 // `reader` must outlive it. `readied.snapshot` null: now, for a database that
 // nobody writes to. The callbacks may be null. `still_holds` is asked before
-// each value is read.
+// each element, value or leaf is read.
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
     const IndexReader& reader, std::shared_ptr<const FamilyTable> families,
     LeafDigests::Readied readied, StillHolds still_holds,

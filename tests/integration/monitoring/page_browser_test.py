@@ -225,7 +225,19 @@ class BrowserTest(unittest.TestCase):
                          "a: its scrub could not read all of it; d: not reached; sessions of a and c with it fail")
         given[0]["status"]["stats"]["paused"] = True
         self.assertEqual(self.shown(given, "#verdict")[0],
-                         "a: its scrub could not read all of it; d: not reached; sessions of c with it fail")
+                         "a: its scrub could not read all of it; a: paused; d: not reached; sessions of c with it fail")
+
+    def test_the_head_tells_all_troubles_of_a_replica(self):
+        given = [replica_of(1, "a", [peer_of(2, last_error="IO error: refused"), peer_of(3, silent_ms=90_000)]), replica_of(2, "b"), replica_of(3, "c")]
+        stats = given[0]["status"]["stats"]
+        stats["disk"] = {"log_batches_dropped": 2}
+        self.assertEqual(self.shown(given, "#verdict")[0],
+                         "a: its log was damaged; sessions of a with b fail: refused; c does not answer a")
+        stats["peers"][1].update(silent_ms=0, last_error="IO error: certificate expired")
+        self.assertEqual(self.shown(given, "#verdict")[0], "a: its log was damaged; sessions of a with b and c fail")
+        stats["scrub"]["last_error"] = "disk full"
+        stats["paused"] = True
+        self.assertEqual(self.shown(given, "#verdict")[0], "a: its log was damaged; a: its scrub does not go on; a: paused")
 
     def test_cards_tell_versions_and_who_was_refused_last(self):
         cluster = Cluster(STORE, 1, page=True)

@@ -55,6 +55,9 @@ TEST(Info, Replication) {
   stats.paused = true;
   stats.software = {"0.9.1", "9.8.7", 117};
   stats.disk = {true, 21, 22, "", 23};
+  stats.index.done = false;
+  stats.index.activity = "purging";
+  stats.certificate_error = "no key";
   stats.scrub.running = true;
   stats.scrub.pairs_compared = 31;
   stats.scrub.unreadable = 32;
@@ -86,6 +89,9 @@ TEST(Info, Replication) {
   EXPECT_THAT(text, HasSubstr("\r\nscrub_running:1\r\n"
                               "scrub_pairs_compared:31\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nscrub_unreadable:32\r\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\r\nindex_done:0\r\nindex_activity:purging\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\ncertificate_error:no key\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nscrub_incomplete:1\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nmembers_epoch:7\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\ntombstones:9\r\n"));

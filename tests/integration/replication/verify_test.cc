@@ -173,6 +173,35 @@ TEST_F(VerifyTwice, FamiliesThatComeAndGoMeanwhileAreNotMixedUp) {
   }
 }
 
+// By the same name, so nothing but the connection tells.
+TEST_F(VerifyTwice, AFamilyMadeAnewMeanwhileIsComparedAnew) {
+  const auto a = NewLogged();
+  const auto b = NewReplica("b");
+  rocksdb::ColumnFamilyHandle* here = nullptr;
+  rocksdb::ColumnFamilyHandle* there = nullptr;
+  ASSERT_TRUE(IsOk(a->db()->CreateColumnFamily({}, "m", &here)));
+  ASSERT_TRUE(IsOk(b->db()->CreateColumnFamily({}, "m", &there)));
+  ASSERT_TRUE(IsOk(a->Start()));
+  ASSERT_TRUE(IsOk(b->Start()));
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(IsOk(a->db()->Put({}, here, Numbered("k", i), "v")));
+  }
+  ASSERT_TRUE(IsOk(a->replicator()->SyncNow(b->address())));
+  ASSERT_TRUE(IsOk(b->db()->Delete({}, there, "tombstone only there")));
+  const rocksdb::Status status = Run(a.get(), b->address(), [&] {
+    ASSERT_TRUE(IsOk(b->db()->DropColumnFamily(there)));
+    ASSERT_TRUE(IsOk(b->db()->DestroyColumnFamilyHandle(there)));
+    ASSERT_TRUE(IsOk(b->db()->CreateColumnFamily({}, "m", &there)));
+    ASSERT_TRUE(IsOk(b->db()->WaitForIndexBuild(60'000)));
+  });
+  EXPECT_FALSE(result_.equal);
+  if (status.ok()) EXPECT_EQ(result_.differences, 50u);
+  a->Stop();
+  b->Stop();
+  EXPECT_TRUE(IsOk(a->db()->DestroyColumnFamilyHandle(here)));
+  EXPECT_TRUE(IsOk(b->db()->DestroyColumnFamilyHandle(there)));
+}
+
 TEST_F(VerifyTwice, AnotherReplicaAtTheAddressIsNotThePeer) {
   const auto a = NewLogged();
   const auto b = NewReplica("b");

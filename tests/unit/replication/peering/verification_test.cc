@@ -78,6 +78,59 @@ class VerificationTest : public ::testing::Test {
   std::vector<std::string> told_;
 };
 
+TEST(CompareWithTest, LaterLooksAreAtTheSame) {
+  Compared compared;
+  const Compared first = {
+      .peer_id = 7, .link = 1, .families = {"default", "m"}};
+  EXPECT_TRUE(CompareWith(first, &compared).ok());
+  EXPECT_TRUE(CompareWith(first, &compared).ok());
+  Compared other = first;
+  other.peer_id = 8;
+  EXPECT_TRUE(CompareWith(other, &compared).IsTryAgain());
+  other = first;
+  other.families = {"aaa", "m"};
+  EXPECT_TRUE(CompareWith(other, &compared).IsTryAgain());
+  EXPECT_FALSE(compared.reconnected);
+  other = first;
+  other.link = 2;
+  EXPECT_TRUE(CompareWith(other, &compared).IsTryAgain());
+  EXPECT_TRUE(compared.reconnected);
+}
+
+// What the first look found says nothing then.
+TEST_F(VerificationTest, BeginsAnewOverANewConnection) {
+  int looks = 0;
+  VerificationSteps steps;
+  steps.sleep = [](std::chrono::milliseconds) { return true; };
+  int reconnections = 1;
+  steps.session = [&](const VerifyTask& task, Compared* compared,
+                      SessionReport* report) {
+    compared->families = {"default"};
+    *report = {};
+    if (++looks % 2 == 0 && reconnections > 0) {
+      --reconnections;
+      compared->reconnected = true;
+      return rocksdb::Status::TryAgain();
+    }
+    report->compared = true;
+    const bool again = looks > 2;
+    task.found({0, again ? "of then" : "before", {}, Live(5)});
+    return rocksdb::Status::OK();
+  };
+  VerifyOptions options;
+  options.in_flight_wait = std::chrono::milliseconds(1);
+  const auto differs = [this](const KeyDifference& difference) {
+    told_.push_back(difference.key);
+  };
+  EXPECT_TRUE(RunVerification(options, steps, differs, &result_).ok());
+  EXPECT_EQ(told_, std::vector<std::string>{"of then"});
+  looks = 0;
+  reconnections = 100;
+  EXPECT_TRUE(RunVerification(options, steps, differs, &result_).IsTryAgain());
+  EXPECT_EQ(looks, 8) << "the first, and three times anew";
+  EXPECT_FALSE(result_.complete);
+}
+
 TEST_F(VerificationTest, WhatArrivesMeanwhileIsEqual) {
   const rocksdb::Status status =
       Run({Found({}, Live(5)), Found(Live(5), Live(5))});
