@@ -5,8 +5,8 @@
 
 #include "replication/admin/admin_client.h"
 #include "replication/base/status.h"
-#include "replication/peering/compared.h"
 #include "replication/peering/monotonic_ms.h"
+#include "replication/peering/verified_peer.h"
 #include "replication/store/offline/offline_replica.h"
 #include "tools/offline_db.h"
 

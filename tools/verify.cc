@@ -138,10 +138,10 @@ Status VerifyOffline(const VerifyToolOptions& options, Printer* printer,
     std::this_thread::sleep_for(time);
     return true;
   };
-  steps.session = [&](const VerifyTask& task, Compared* compared,
+  steps.session = [&](const VerifyTask& task, VerifiedPeer* peer,
                       SessionReport* report) {
     // Over one connection, so with one view of one replica.
-    compared->families = replica->family_names();
+    peer->families = replica->family_names();
     return counterpart->Compare(view.get(), task, report);
   };
   VerifyOptions how;

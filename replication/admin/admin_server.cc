@@ -6,9 +6,9 @@
 
 #include "replication/admin/status_report.h"
 #include "replication/base/status.h"
-#include "replication/peering/compared.h"
 #include "replication/peering/link.h"
 #include "replication/peering/session_runner.h"
+#include "replication/peering/verified_peer.h"
 #include "replication/session/session.h"
 #include "replication/store/store_access.h"
 #include "rocksync/metrics.h"

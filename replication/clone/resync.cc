@@ -233,8 +233,8 @@ bool Resyncing::MuchIsToCome(Link* link) const {
     return to_come < kSample;
   };
   SessionReport report;
-  Compared compared;
-  const SessionResult met = link->Compare(task, &compared, &report);
+  VerifiedPeer peer;
+  const SessionResult met = link->Compare(task, &peer, &report);
   // A source that cannot compare now can still be copied.
   if (!met.status.ok() || met.busy || met.expired) return true;
   // What is missing here is no element here.

@@ -209,7 +209,7 @@ rocksdb::Status Link::Await(std::string* first,
   if (!s.ok()) return s;
   // Or a copy and its original would both go on for as long as their
   // connections last.
-  if (!PeerIncarnationsOn()) {
+  if (!PeerIncarnationIsCurrent()) {
     return rocksdb::Status::TryAgain(
         "reconnecting",
         "the peer was opened again since this connection was set up");
@@ -231,7 +231,7 @@ rocksdb::Status Link::Await(std::string* first,
   return s;
 }
 
-bool Link::PeerIncarnationsOn() const {
+bool Link::PeerIncarnationIsCurrent() const {
   const std::optional<Incarnation> known =
       StoreAccess::PeersOf(replica_->db)->Recall(peer_id_);
   return !known || known->incarnation == peer_incarnation_;
@@ -262,7 +262,9 @@ rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
                                        const std::string& message) {
   Announcement theirs;
   if (!theirs.DecodeFrom(message)) {
-    return rocksdb::Status::InvalidArgument("a malformed announcement");
+    return rocksdb::Status::InvalidArgument(
+        "a malformed announcement from " + peer_name(),
+        "its software is damaged, or is not rocksync");
   }
   const uint64_t my_id = replica_->identity.replica_id;
   const MeetingVerdict verdict =
@@ -312,12 +314,12 @@ SessionResult Link::RunToEnd(std::string first, SessionContext context,
   return result;
 }
 
-SessionResult Link::Compare(const VerifyTask& task, Compared* compared,
+SessionResult Link::Compare(const VerifyTask& task, VerifiedPeer* peer,
                             SessionReport* report) {
   SessionResult other;
-  other.status = CompareWith(
+  other.status = CheckIsSame(
       {.peer_id = peer_id_, .link = number_, .families = view_->family_names()},
-      compared);
+      peer);
   other.link_usable = true;
   if (!other.status.ok()) return other;
   const auto started = std::chrono::steady_clock::now();

@@ -11,12 +11,12 @@
 #include <string>
 
 #include "replication/membership/announcement.h"
-#include "replication/peering/compared.h"
 #include "replication/peering/open_connections.h"
 #include "replication/peering/peer_wait.h"
 #include "replication/peering/replicator_context.h"
 #include "replication/peering/session_runner.h"
 #include "replication/peering/session_slots.h"
+#include "replication/peering/verified_peer.h"
 #include "replication/reconcile/exchange.h"
 #include "replication/session/session.h"
 #include "replication/store/store_access.h"
@@ -63,8 +63,8 @@ class Link {
 
   // Runs one session that only compares, as initiator; holds a slot. It is not
   // counted in the statistics. OK: `*report` says how far it came. TryAgain:
-  // this would be with something else than what was `compared` before.
-  SessionResult Compare(const VerifyTask& task, Compared* compared,
+  // `peer`, as an earlier look met it, is not the one of this link any more.
+  SessionResult Compare(const VerifyTask& task, VerifiedPeer* peer,
                         SessionReport* report);
 
   // Waits for the peer to open a session (responder), and answers what it
@@ -76,7 +76,7 @@ class Link {
 
   // Member list, stable time or families have changed since the two agreed, or
   // another incarnation of this peer was met: a new set-up is due.
-  bool stale() const { return view_->stale() || !PeerIncarnationsOn(); }
+  bool stale() const { return view_->stale() || !PeerIncarnationIsCurrent(); }
 
   uint64_t peer_id() const { return peer_id_; }
   // Expires when this goes.
@@ -115,7 +115,7 @@ class Link {
                                    const std::string& message);
   bool WorthAnnouncing() const;
   // The incarnation in which the peer was met is still its latest known one.
-  bool PeerIncarnationsOn() const;
+  bool PeerIncarnationIsCurrent() const;
 
   const std::shared_ptr<const void> open_ = std::make_shared<int>();
   std::unique_ptr<ReplicaView> view_;

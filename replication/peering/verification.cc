@@ -69,7 +69,7 @@ class Verification {
 
   rocksdb::Status Run(const DifferenceCallback& differs) {
     rocksdb::Status s = Look();
-    for (int i = 0; i < kMostReconnections && compared_.reconnected; ++i) {
+    for (int i = 0; i < kMostReconnections && peer_.reconnected; ++i) {
       StartOver();
       s = Look();
     }
@@ -96,7 +96,7 @@ class Verification {
   }
 
   void StartOver() {
-    compared_ = {};
+    peer_ = {};
     differing_.clear();
     held_bytes_ = 0;
     enough_ = false;
@@ -105,7 +105,7 @@ class Verification {
   }
 
   rocksdb::Status Session(const VerifyTask& task, SessionReport* report) {
-    const rocksdb::Status s = steps_.session(task, &compared_, report);
+    const rocksdb::Status s = steps_.session(task, &peer_, report);
     ++result_->looks;
     result_->bytes += report->bytes_sent + report->bytes_received;
     return s;
@@ -134,9 +134,19 @@ class Verification {
     result_->complete =
         report.compared && report.left_out == 0 && report.peer_left_out == 0;
     if (report.compared || enough_) return s;
+    return EndedEarly(report);
+  }
+
+  static rocksdb::Status EndedEarly(const SessionReport& report) {
+    if (report.expired) {
+      return rocksdb::Status::Incomplete(
+          "comparing took longer than a snapshot may be kept",
+          "compare again while less is written");
+    }
     return rocksdb::Status::Incomplete(
-        report.expired ? "comparing took longer than a snapshot may be kept"
-                       : "one side has pairs whose index entries do not read");
+        std::string(report.pairs_unreadable > 0 ? "this replica" : "the peer") +
+            " has pairs whose index entries do not read",
+        "scrub it, and compare again");
   }
 
   uint64_t MostHeld() const {
@@ -217,7 +227,7 @@ class Verification {
     if (!s.ok()) return s;
     const bool all = report.compared && looked == differing_.size();
     if (!all && still.size() <= wanted) {
-      return rocksdb::Status::Incomplete("a second look ended early");
+      return EndedEarly(report);
     }
     if (!last) {
       std::move(differing_.begin() + static_cast<ptrdiff_t>(looked),
@@ -232,7 +242,7 @@ class Verification {
     if (differs == nullptr) return;
     KeyDifference told;
     told.kind = ToPublic(KindOf(difference));
-    told.family = compared_.families.at(difference.family);
+    told.family = peer_.families.at(difference.family);
     told.key = difference.key;
     told.here = ToPublic(difference.mine);
     told.there = ToPublic(difference.theirs);
@@ -242,7 +252,7 @@ class Verification {
   const VerifyOptions& options_;
   const VerificationSteps& steps_;
   VerifyResult* const result_;
-  Compared compared_;
+  VerifiedPeer peer_;
   // That differ as far as is known, in the order of the first look.
   std::vector<Difference> differing_;
   size_t held_bytes_ = 0;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/peering/compared.h"
+#include "replication/peering/verified_peer.h"
 #include "replication/session/session.h"
 #include "rocksdb/status.h"
 #include "rocksync/verify.h"
@@ -26,10 +26,10 @@ rocksdb::Status CheckVerifyOptions(const VerifyOptions& options);
 
 struct VerificationSteps {
   // Runs one session that compares for this task, as initiator. OK: the report
-  // says how far it came. What ordinals of families and "the peer" mean is that
-  // of the first look, which sets `compared`; TryAgain of later ones: they mean
-  // something else by now, and nothing was compared.
-  std::function<rocksdb::Status(const VerifyTask&, Compared* compared,
+  // says how far it came. Ordinals of families and the peer are those of the
+  // first look, which sets `peer`. TryAgain of a later one: they are others
+  // by now, and nothing was compared.
+  std::function<rocksdb::Status(const VerifyTask&, VerifiedPeer* peer,
                                 SessionReport*)>
       session;
   // False: stopped while sleeping.

@@ -23,7 +23,6 @@ enum class LeafSearchKind : uint8_t {
   kMore = 3,      // some groups did not decode: that many of these, please
   kRest = 4,      // they
 };
-inline constexpr uint8_t kMaxLeafSearchKind = 4;
 
 // Fewest pairs of syndromes of the probe, one of them to check it: two leaves.
 inline constexpr uint32_t kProbePairs = 3;

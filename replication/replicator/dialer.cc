@@ -67,10 +67,10 @@ SessionResult Dialer::Meet() {
              [this] { return link_->RunSession("", /*slot=*/true); });
 }
 
-SessionResult Dialer::Compare(const VerifyTask& task, Compared* compared,
+SessionResult Dialer::Compare(const VerifyTask& task, VerifiedPeer* peer,
                               SessionReport* report) {
   return Run(/*patient=*/false,
-             [&] { return link_->Compare(task, compared, report); });
+             [&] { return link_->Compare(task, peer, report); });
 }
 
 void Dialer::HangUp() {

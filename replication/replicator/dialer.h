@@ -12,9 +12,9 @@
 #include <mutex>
 #include <string>
 
-#include "replication/peering/compared.h"
 #include "replication/peering/link.h"
 #include "replication/peering/replicator_context.h"
+#include "replication/peering/verified_peer.h"
 
 namespace rocksync {
 
@@ -30,7 +30,7 @@ class Dialer {
   SessionResult Meet();
   // The same, but only to compare: see Link::Compare. Busy if another meeting
   // goes on, which may take as long as there is to ship.
-  SessionResult Compare(const VerifyTask& task, Compared* compared,
+  SessionResult Compare(const VerifyTask& task, VerifiedPeer* peer,
                         SessionReport* report);
 
   // Closes the link that is kept open, unless somebody uses it.

@@ -105,7 +105,7 @@ bool IdleLinks::ServeAll(Link* link) {
     std::string first;
     const rocksdb::Status status =
         link->Await(&first, std::chrono::milliseconds(0));
-    // Who is woken by nothing would be again and again.
+    // Woken, and nothing has come. Asked again at once, this would spin.
     if (status.IsTimedOut()) return came;
     if (!status.ok()) return false;
     came = true;

@@ -376,13 +376,13 @@ rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
     SleepOrStop(time);
     return !replica_.stopping;
   };
-  steps.session = [&](const VerifyTask& task, Compared* compared,
+  steps.session = [&](const VerifyTask& task, VerifiedPeer* verified,
                       SessionReport* report) {
     return MeetOnceFree(peer,
                         [&] {
                           return session_dialers_.WithDialer(
                               peer, [&](Dialer* dialer, std::optional<size_t>) {
-                                return dialer->Compare(task, compared, report);
+                                return dialer->Compare(task, verified, report);
                               });
                         })
         .status;

@@ -19,6 +19,8 @@ Status IncomingChanges::Refusal(std::string_view what) const {
 
 Status IncomingChanges::Receive(std::string_view message) {
   if (!host_->TermsHold()) return absl::UnavailableError("reconnecting");
+  // A transport of the application's own may hand on an empty frame.
+  if (message.empty()) return Refusal("an empty message of a stream");
   const std::string_view body = message.substr(1);
   const auto type = static_cast<StreamMessageType>(message[0]);
   switch (type) {

@@ -54,9 +54,9 @@ class VerificationTest : public ::testing::Test {
       return true;
     };
     steps.now = [&now] { return now; };
-    steps.session = [&](const VerifyTask& task, Compared* compared,
+    steps.session = [&](const VerifyTask& task, VerifiedPeer* peer,
                         SessionReport* report) {
-      compared->families = {"default"};
+      peer->families = {"default"};
       const Look& look = looks.at(next++);
       *report = {};
       report->compared = true;
@@ -78,23 +78,23 @@ class VerificationTest : public ::testing::Test {
   std::vector<std::string> told_;
 };
 
-TEST(CompareWithTest, LaterLooksAreAtTheSame) {
-  Compared compared;
-  const Compared first = {
+TEST(VerifiedPeerTest, LaterLooksAreAtTheSame) {
+  VerifiedPeer peer;
+  const VerifiedPeer first = {
       .peer_id = 7, .link = 1, .families = {"default", "m"}};
-  EXPECT_TRUE(CompareWith(first, &compared).ok());
-  EXPECT_TRUE(CompareWith(first, &compared).ok());
-  Compared other = first;
+  EXPECT_TRUE(CheckIsSame(first, &peer).ok());
+  EXPECT_TRUE(CheckIsSame(first, &peer).ok());
+  VerifiedPeer other = first;
   other.peer_id = 8;
-  EXPECT_TRUE(CompareWith(other, &compared).IsTryAgain());
+  EXPECT_TRUE(CheckIsSame(other, &peer).IsTryAgain());
   other = first;
   other.families = {"aaa", "m"};
-  EXPECT_TRUE(CompareWith(other, &compared).IsTryAgain());
-  EXPECT_FALSE(compared.reconnected);
+  EXPECT_TRUE(CheckIsSame(other, &peer).IsTryAgain());
+  EXPECT_FALSE(peer.reconnected);
   other = first;
   other.link = 2;
-  EXPECT_TRUE(CompareWith(other, &compared).IsTryAgain());
-  EXPECT_TRUE(compared.reconnected);
+  EXPECT_TRUE(CheckIsSame(other, &peer).IsTryAgain());
+  EXPECT_TRUE(peer.reconnected);
 }
 
 // What the first look found says nothing then.
@@ -103,13 +103,13 @@ TEST_F(VerificationTest, BeginsAnewOverANewConnection) {
   VerificationSteps steps;
   steps.sleep = [](std::chrono::milliseconds) { return true; };
   int reconnections = 1;
-  steps.session = [&](const VerifyTask& task, Compared* compared,
+  steps.session = [&](const VerifyTask& task, VerifiedPeer* peer,
                       SessionReport* report) {
-    compared->families = {"default"};
+    peer->families = {"default"};
     *report = {};
     if (++looks % 2 == 0 && reconnections > 0) {
       --reconnections;
-      compared->reconnected = true;
+      peer->reconnected = true;
       return rocksdb::Status::TryAgain();
     }
     report->compared = true;
@@ -196,9 +196,9 @@ class LooksAtMany : public ::testing::Test {
       return true;
     };
     steps.now = [&now] { return now; };
-    steps.session = [&](const VerifyTask& task, Compared* compared,
+    steps.session = [&](const VerifyTask& task, VerifiedPeer* peer,
                         SessionReport* report) {
-      compared->families = {"default"};
+      peer->families = {"default"};
       *report = {};
       now += look_takes_;
       std::vector<std::string> keys;

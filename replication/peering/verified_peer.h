@@ -1,4 +1,4 @@
-// With whom a replica was compared, and in which families.
+// The peer of a verification, which must be the same at each look.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_COMPARED_H_
 #define ROCKSYNC_REPLICATION_PEERING_COMPARED_H_
@@ -11,19 +11,19 @@
 
 namespace rocksync {
 
-struct Compared {
-  uint64_t peer_id = 0;               // 0: nothing was compared yet
+struct VerifiedPeer {
+  uint64_t peer_id = 0;               // 0: before the first look
   uint64_t link = 0;                  // number of the connection
   std::vector<std::string> families;  // names, by ordinal
-  // By another connection meanwhile, before which anything may have become of
-  // the peer's families: what was found before says nothing.
+  // The peer was reached over a new connection. Its families may have been
+  // dropped and made anew before, so what earlier looks found says nothing.
   bool reconnected = false;
 };
 
-// Takes `now`, if nothing was compared yet. TryAgain: it is something else than
-// before, so that keys that were found to differ say nothing of it; if only the
-// connection is another one, `reconnected` is set.
-rocksdb::Status CompareWith(const Compared& now, Compared* compared);
+// Sets `peer` at the first look. TryAgain of a later one: `now` is another
+// replica or has other families, or only the connection is another one, and
+// then `reconnected` is set.
+rocksdb::Status CheckIsSame(const VerifiedPeer& now, VerifiedPeer* peer);
 
 // InvalidArgument names those of one side alone.
 rocksdb::Status CheckSameFamilies(const std::vector<std::string>& here,

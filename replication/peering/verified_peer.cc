@@ -1,4 +1,4 @@
-#include "replication/peering/compared.h"
+#include "replication/peering/verified_peer.h"
 
 #include <algorithm>
 
@@ -35,23 +35,23 @@ rocksdb::Status CheckSameFamilies(const std::vector<std::string>& here,
       "replicate the same families on both");
 }
 
-rocksdb::Status CompareWith(const Compared& now, Compared* compared) {
-  if (compared->peer_id == 0) *compared = now;
-  if (now.peer_id != compared->peer_id) {
+rocksdb::Status CheckIsSame(const VerifiedPeer& now, VerifiedPeer* peer) {
+  if (peer->peer_id == 0) *peer = now;
+  if (now.peer_id != peer->peer_id) {
     return rocksdb::Status::TryAgain(
-        "rocksync: the first look met replica " +
-            ReplicaIdHex(compared->peer_id) + " at this address, and a later " +
-            "one replica " + ReplicaIdHex(now.peer_id),
+        "rocksync: the first look met replica " + ReplicaIdHex(peer->peer_id) +
+            " at this address, and a later " + "one replica " +
+            ReplicaIdHex(now.peer_id),
         "compare again");
   }
-  if (now.families != compared->families) {
+  if (now.families != peer->families) {
     return rocksdb::Status::TryAgain(
         "rocksync: a replicated column family was created or dropped between "
         "two looks",
         "compare again");
   }
-  if (now.link != compared->link) {
-    compared->reconnected = true;
+  if (now.link != peer->link) {
+    peer->reconnected = true;
     return rocksdb::Status::TryAgain(
         "rocksync: the connection to the peer was made anew between two looks",
         "compare again");
