@@ -195,7 +195,9 @@ TEST_F(VerifyTwice, AFamilyMadeAnewMeanwhileIsComparedAnew) {
     ASSERT_TRUE(IsOk(b->db()->WaitForIndexBuild(60'000)));
   });
   EXPECT_FALSE(result_.equal);
-  if (status.ok()) EXPECT_EQ(result_.differences, 50u);
+  if (status.ok()) {
+    EXPECT_EQ(result_.differences, 50u);
+  }
   a->Stop();
   b->Stop();
   EXPECT_TRUE(IsOk(a->db()->DestroyColumnFamilyHandle(here)));
