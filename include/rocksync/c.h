@@ -219,8 +219,9 @@ rocksync_t* rocksync_open_column_families(
 /* Returns 1 if the database was closed, and *db is gone then. 0: "Operation
    aborted", it is as open as before, since a rocksdb_t, a replicator, a
    snapshot or an iterator of it is still there, or since a callback of it
-   calls. 1 and an error: *db is gone all the same, and the error tells what
-   closing did not do. */
+   calls; while it finds that out, no other thread gets a rocksdb_t or starts a
+   replicator ("Shutdown in progress"). 1 and an error: *db is gone all the
+   same, and the error tells what closing did not do. */
 unsigned char rocksync_close(rocksync_t* db, char** errptr);
 
 /* The error with which rocksync_close would refuse now, and 0; 1: there is

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 namespace rocksync {
@@ -184,7 +185,9 @@ class Verification {
   // Until nothing differs any more, or at a look that began when the time to
   // wait was over.
   rocksdb::Status LookAgain() {
-    const milliseconds end = steps_.now() + options_.in_flight_wait;
+    // Beginning anew takes none of the time anew.
+    if (!end_) end_ = steps_.now() + options_.in_flight_wait;
+    const milliseconds end = *end_;
     bool last = false;
     for (milliseconds pause = kFirstPause; !differing_.empty() && !last;
          pause *= 2) {
@@ -258,6 +261,7 @@ class Verification {
   size_t held_bytes_ = 0;
   bool enough_ = false;  // the first look ended as it had found so many
   uint64_t vanished_ = 0;
+  std::optional<milliseconds> end_;  // of waiting
 };
 
 }  // namespace

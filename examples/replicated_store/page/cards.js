@@ -98,9 +98,9 @@ function ownTroubles({ status: { stats, wall_clock_ms: now } }) {
     !stats.scrub.incomplete && stats.scrub.last_error && ["bad", "its scrub does not go on", false],
     expires && expires < now && ["bad", "certificate expired", true],
     stats.paused && ["warn", "paused", true],
-    index && !index.done && ["warn", `${index.activity}, ${index.percent} %: no session begins`, true],
+    index && !index.done && !index.error && ["warn", `${index.activity}, ${index.percent} %: no session begins`, true],
     stats.certificate_error && ["warn", "certificate files cannot be used", false],
-    expires && expires < now + EXPIRES_MS && ["warn", `certificate expires in ${days} ${days === 1 ? "day" : "days"}`, false],
+    expires && expires >= now && expires < now + EXPIRES_MS && ["warn", `certificate expires in ${days} ${days === 1 ? "day" : "days"}`, false],
   ].filter(Boolean);
 }
 
@@ -135,14 +135,9 @@ function troublesWithPeers(replica) {
   ].filter(Boolean);
 }
 
-// "good", "warn", "bad" or "unknown", a word for it, and which peers it is about;
-// and why.
-function health(replica) {
-  return complaintsOf(replica)[0] ?? ["good", "fine"];
-}
-
 // All that is wrong with it, gravest first, and what it says of its peers, if it
-// has sessions.
+// has sessions: "warn", "bad" or "unknown", a word for it, and which peers it is
+// about; and why. Empty: it is fine.
 function complaintsOf(replica) {
   if (isSilent() || replica.unasked) return [replica === replicas[0] ? ["warn", "does not answer"] : ["unknown", "not known now"]];
   if (!replica.status) return [["bad", NOT_REACHED]];
@@ -194,9 +189,12 @@ function peerLines(peer, { stats, wall_clock_ms: now }, current) {
 }
 
 function card(replica) {
-  const [level, word] = health(replica);
+  const [[level, word] = ["good", "fine"], ...more] = complaintsOf(replica);
   const made = element("article", "card",
     element("h3", "", element("span", "", shown(replica)), element("span", `state ${level}`, word)));
+  for (const [alsoLevel, also, about = []] of more) {
+    if (!about.length) made.append(element("p", `error ${alsoLevel}`, also));
+  }
   if (!replica.status && replica.error) made.append(element("p", `error ${level}`, replica.error));
   const status = told(replica);
   if (!status) return made;
@@ -225,6 +223,7 @@ function card(replica) {
   if (stats.disk?.log_batches_dropped) {
     made.append(element("p", "error bad", `${count(stats.disk.log_batches_dropped)} batches of its damaged log were dropped when it was opened`));
   }
+  if (stats.index?.error) made.append(element("p", "error bad", `the index build stopped: ${stats.index.error}`));
   if (stats.disk?.write_error) made.append(element("p", "error bad", `RocksDB takes no writes: ${stats.disk.write_error}`));
   if (stats.scrub.last_error) made.append(element("p", "error bad", `scrub: ${stats.scrub.last_error}`));
   if (stats.certificate_error) made.append(element("p", "error warn", `certificate files: ${stats.certificate_error}`));

@@ -235,6 +235,11 @@ class BrowserTest(unittest.TestCase):
                          "a: its log was damaged; sessions of a with b fail: refused; c does not answer a")
         stats["peers"][1].update(silent_ms=0, last_error="IO error: certificate expired")
         self.assertEqual(self.shown(given, "#verdict")[0], "a: its log was damaged; sessions of a with b and c fail")
+        stats["certificate_expires_ms"] = NOW - 86_400_000
+        self.assertEqual(self.shown(given, "#verdict")[0], "a: its log was damaged; a: certificate expired")
+        card = self.shown(given, ".card")[0]
+        self.assertIn("certificate expired", card, "beside the gravest")
+        del stats["certificate_expires_ms"]
         stats["scrub"]["last_error"] = "disk full"
         stats["paused"] = True
         self.assertEqual(self.shown(given, "#verdict")[0], "a: its log was damaged; a: its scrub does not go on; a: paused")
@@ -254,9 +259,9 @@ class BrowserTest(unittest.TestCase):
         self.browser.go(f"http://{self.cluster.replicas[0].page}/")
 
         def word(day, conflict):
-            return self.browser.run("return health({status: {wall_clock_ms: 100 * 86400000, stats: {peers: [], stream: {}, scrub: {},"
+            return self.browser.run("return complaintsOf({status: {wall_clock_ms: 100 * 86400000, stats: {peers: [], stream: {}, scrub: {},"
                                     f"tombstone_gc: {{identity_conflict: '{conflict}'}},"
-                                    f"certificate_expires_ms: {day} * 86400000 + 1}}}}}})")
+                                    f"certificate_expires_ms: {day} * 86400000 + 1}}}}}})[0]")
 
         self.assertEqual(word(113, ""), ["warn", "certificate expires in 13 days"])
         self.assertEqual(word(101, ""), ["warn", "certificate expires in 1 day"])

@@ -101,7 +101,12 @@ TEST(VerifiedPeerTest, LaterLooksAreAtTheSame) {
 TEST_F(VerificationTest, BeginsAnewOverANewConnection) {
   int looks = 0;
   VerificationSteps steps;
-  steps.sleep = [](std::chrono::milliseconds) { return true; };
+  std::chrono::milliseconds now{0};
+  steps.sleep = [&now](std::chrono::milliseconds time) {
+    now += time;
+    return true;
+  };
+  steps.now = [&now] { return now; };
   int reconnections = 1;
   steps.session = [&](const VerifyTask& task, VerifiedPeer* peer,
                       SessionReport* report) {
@@ -118,12 +123,13 @@ TEST_F(VerificationTest, BeginsAnewOverANewConnection) {
     return rocksdb::Status::OK();
   };
   VerifyOptions options;
-  options.in_flight_wait = std::chrono::milliseconds(1);
+  options.in_flight_wait = std::chrono::milliseconds(1000);
   const auto differs = [this](const KeyDifference& difference) {
     told_.push_back(difference.key);
   };
   EXPECT_TRUE(RunVerification(options, steps, differs, &result_).ok());
   EXPECT_EQ(told_, std::vector<std::string>{"of then"});
+  EXPECT_EQ(now, options.in_flight_wait) << "all in all";
   looks = 0;
   reconnections = 100;
   EXPECT_TRUE(RunVerification(options, steps, differs, &result_).IsTryAgain());
