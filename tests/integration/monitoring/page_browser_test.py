@@ -265,7 +265,7 @@ class BrowserTest(unittest.TestCase):
 
         self.assertEqual(word(113, ""), ["warn", "certificate expires in 13 days"])
         self.assertEqual(word(101, ""), ["warn", "certificate expires in 1 day"])
-        self.assertEqual(word(114, ""), ["good", "fine"])
+        self.assertIsNone(word(114, ""))
         self.assertEqual(word(99, ""), ["bad", "certificate expired"])
         self.assertEqual(word(200, "00000000000000a1"), ["bad", "two copies of 00000000000000a1 were seen"])
 
