@@ -40,7 +40,7 @@ rocksdb::Status CheckIsSame(const VerifiedPeer& now, VerifiedPeer* peer) {
   if (now.peer_id != peer->peer_id) {
     return rocksdb::Status::TryAgain(
         "rocksync: the first look met replica " + ReplicaIdHex(peer->peer_id) +
-            " at this address, and a later " + "one replica " +
+            " at this address, and a later one replica " +
             ReplicaIdHex(now.peer_id),
         "compare again");
   }

@@ -1,7 +1,7 @@
 // The peer of a verification, which must be the same at each look.
 
-#ifndef ROCKSYNC_REPLICATION_PEERING_COMPARED_H_
-#define ROCKSYNC_REPLICATION_PEERING_COMPARED_H_
+#ifndef ROCKSYNC_REPLICATION_PEERING_VERIFIED_PEER_H_
+#define ROCKSYNC_REPLICATION_PEERING_VERIFIED_PEER_H_
 
 #include <cstdint>
 #include <string>
@@ -31,4 +31,4 @@ rocksdb::Status CheckSameFamilies(const std::vector<std::string>& here,
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_PEERING_COMPARED_H_
+#endif  // ROCKSYNC_REPLICATION_PEERING_VERIFIED_PEER_H_

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -44,8 +45,10 @@ SharedHandle::SharedHandle(rocksdb::DB* owner,
 SharedHandle::~SharedHandle() {
   {
     const std::lock_guard lock(AllShared()->mutex);
-    std::erase_if(AllShared()->handles,
-                  [this](const auto& entry) { return entry.second == this; });
+    auto [it, last] = AllShared()->handles.equal_range(handle);
+    while (it != last) {
+      it = it->second == this ? AllShared()->handles.erase(it) : std::next(it);
+    }
   }
   if (given_back) db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
 }
