@@ -32,7 +32,7 @@ start() {  # NAME LISTEN PEER
     < "$work/$1.in" > "$work/$1.out" 2>&1 &
   pids+=($!)
 }
-port=$(( 20000 + RANDOM % 10000 ))
+port=$(( 28000 + RANDOM % 4000 ))
 start a "$port" $(( port + 1 ))
 exec 3> "$work/a.in"
 start b $(( port + 1 )) "$port"

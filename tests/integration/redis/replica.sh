@@ -53,7 +53,7 @@ start_replica() {
   # A replica that was down is to have its port again: not one of those that the
   # system gives to connections.
   [[ " $* " == *" --listen "* ]] ||
-    arguments+=(--listen "127.0.0.1:$(( 15000 + RANDOM % 17000 ))")
+    arguments+=(--listen "127.0.0.1:$(( 15000 + RANDOM % 5000 ))")
   [[ " $* " == *" --certificates "* ]] || arguments+=(--certificates "$work/certificates")
   : > "$work/$name.log"
   "$STORE" "${arguments[@]}" >> "$work/$name.log" 2>&1 &

@@ -25,7 +25,7 @@ ln -s "$rocksync" "$work/bin/rocksync"
 export PATH=$work/bin:$PATH
 cd "$work/run"
 # All digits but the last one, of ports below those that the system gives away.
-ports=$((1500 + RANDOM % 1600))
+ports=$((2400 + RANDOM % 400))
 
 run=()
 page() {  # NAME

@@ -20,7 +20,7 @@ cleanup() {
 trap cleanup EXIT
 
 # All digits but the last one, of ports below those that the system gives away.
-ports=$((1500 + RANDOM % 1600))
+ports=$((2000 + RANDOM % 400))
 {
   echo 'set -euo pipefail'
   sed -n '/^```sh$/,/^```$/ { /^```/d; p }' "$document" |
