@@ -39,7 +39,7 @@ struct OpenDatabase {
   const int64_t process = ThisProcess();
 };
 
-// While `lock` of the database's mutex is held.
+// REQUIRES: the database's mutex is held.
 rocksdb::Status CheckNotClosing(const OpenDatabase& open);
 
 // Puts an error into *errptr, in place of one that is there, as RocksDB's C

@@ -77,6 +77,13 @@ class IndexSnapshot final : public StorageSnapshot {
       const std::function<bool()>& cancelled) const override {
     std::vector<absl::StatusOr<IndexEntry>> entries;
     if (elements.empty()) return entries;
+    // Once: a slice is read in no time, but for the pauses of its rate, which
+    // end when it does not hold.
+    const absl::Status holds = CheckHolds();
+    if (!holds.ok()) {
+      entries.emplace_back(holds);
+      return entries;
+    }
     entries.reserve(elements.size());
     const bool dense = AreDense(elements);
     IndexCursor* const cursor = dense ? ScanCursor() : LookupCursor();
@@ -87,11 +94,6 @@ class IndexSnapshot final : public StorageSnapshot {
     size_t bytes = 0;
     for (const PlacedElement& element : elements) {
       if (bytes > max_bytes || (cancelled && cancelled())) break;
-      const absl::Status holds = CheckHolds();
-      if (!holds.ok()) {
-        entries.emplace_back(holds);
-        break;
-      }
       Read(1);
       if (!dense) cursor->Seek(element.position);
       while (dense && cursor->Valid() &&

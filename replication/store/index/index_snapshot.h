@@ -26,7 +26,7 @@ using DigestsWrong = std::function<void()>;
 
 // `reader` must outlive it. `readied.snapshot` null: now, for a database that
 // nobody writes to. The callbacks may be null. `still_holds` is asked before
-// each element, value or leaf is read.
+// each leaf, value or look-up, and each slice of elements.
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
     const IndexReader& reader, std::shared_ptr<const FamilyTable> families,
     LeafDigests::Readied readied, StillHolds still_holds,

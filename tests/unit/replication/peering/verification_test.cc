@@ -24,6 +24,15 @@ Held Tombstone(uint64_t time) {
           .hash = {}};
 }
 
+// By sleeping alone.
+void PassTime(std::chrono::milliseconds* now, VerificationSteps* steps) {
+  steps->sleep = [now](std::chrono::milliseconds time) {
+    *now += time;
+    return true;
+  };
+  steps->now = [now] { return *now; };
+}
+
 class VerificationTest : public ::testing::Test {
  protected:
   // One look: what it finds of "k", and pairs left out on both sides.
@@ -49,11 +58,7 @@ class VerificationTest : public ::testing::Test {
     size_t next = 0;
     VerificationSteps steps;
     std::chrono::milliseconds now{0};
-    steps.sleep = [&now](std::chrono::milliseconds time) {
-      now += time;
-      return true;
-    };
-    steps.now = [&now] { return now; };
+    PassTime(&now, &steps);
     steps.session = [&](const VerifyTask& task, VerifiedPeer* peer,
                         SessionReport* report) {
       peer->families = {"default"};
@@ -102,11 +107,7 @@ TEST_F(VerificationTest, BeginsAnewOverANewConnection) {
   int looks = 0;
   VerificationSteps steps;
   std::chrono::milliseconds now{0};
-  steps.sleep = [&now](std::chrono::milliseconds time) {
-    now += time;
-    return true;
-  };
-  steps.now = [&now] { return now; };
+  PassTime(&now, &steps);
   int reconnections = 1;
   steps.session = [&](const VerifyTask& task, VerifiedPeer* peer,
                       SessionReport* report) {
