@@ -153,10 +153,11 @@ TEST_F(Convergence, BloomOnly) {
 }
 
 TEST_F(Convergence, ProgressAndStatistics) {
-  const auto a = NewReplica("a");
-  const auto b = NewReplica("b");
+  // They outlive the replicas, whose sessions report until they stop.
   std::mutex mutex;
   std::vector<SessionProgress> seen;
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
   ReplicatorOptions options = TestReplica::OnDemand();
   options.progress = [&](const SessionProgress& progress) {
     const std::lock_guard lock(mutex);

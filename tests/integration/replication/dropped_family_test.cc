@@ -17,6 +17,8 @@ class DroppedFamily : public ReplicationTest,
 
 TEST_P(DroppedFamily, EndsTheSessionThatShipsIt) {
   const auto log = std::make_shared<KeptLog>();
+  // Outlives the replicas, whose sessions report to it until they stop.
+  std::atomic<bool> begun{false};
   TestReplica::Setting setting = SettingOf("a");
   setting.adjust = [&log](rocksdb::Options* options, ReplicatedDBOptions*) {
     options->info_log = log;
@@ -32,7 +34,6 @@ TEST_P(DroppedFamily, EndsTheSessionThatShipsIt) {
     ASSERT_TRUE(IsOk(a->db()->Put({}, here, Numbered("k", i), "value")));
   }
   a->Put("healthy", "v");
-  std::atomic<bool> begun{false};
   ReplicatorOptions options = TestReplica::OnDemand();
   options.progress = [&begun](const SessionProgress& progress) {
     begun = begun || !progress.finished;
