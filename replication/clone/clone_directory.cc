@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "replication/base/directories.h"
-#include "replication/base/lock_held.h"
 #include "replication/base/random_bits.h"
+#include "replication/base/rocksdb_errors.h"
 #include "replication/store/directory/directory_switch.h"
 #include "replication/store/directory/make_directory.h"
 #include "replication/store/format/current_manifest.h"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "replication/base/forked.h"
+#include "replication/store/open/damaged_files.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
@@ -81,7 +82,7 @@ Status ReplicatedDB::Close() {
   const Status sealed = store_->Close();
   const Status closed = db_->Close();
   if (!closed.IsAborted()) store_->ReleaseDirectory();  // else it goes on
-  return closed.ok() ? sealed : closed;
+  return closed.ok() ? NameDamagedFile(sealed, GetEnv(), GetName()) : closed;
 }
 
 rocksdb::Iterator* ReplicatedDB::NewIterator(

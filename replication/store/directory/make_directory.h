@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 
+#include "replication/base/rocksdb_errors.h"
 #include "rocksdb/env.h"
 #include "rocksdb/status.h"
 
@@ -15,7 +16,6 @@ namespace rocksync {
 // Of the error of making it, RocksDB's or our own: with the remedy.
 inline rocksdb::Status NameCannotBeMade(const rocksdb::Status& status,
                                         const std::string& directory) {
-  const std::string text = status.ToString();
   std::error_code unknown;
   if (std::filesystem::is_symlink(directory, unknown) &&
       !std::filesystem::exists(directory, unknown)) {
@@ -24,18 +24,19 @@ inline rocksdb::Status NameCannotBeMade(const rocksdb::Status& status,
             std::filesystem::read_symlink(directory, unknown).string(),
         "make that directory, or remove the link");
   }
-  if (text.find("exists but is not a directory") != std::string::npos) {
+  const DirectoryFault fault = DirectoryFaultOf(status);
+  if (fault == DirectoryFault::kNone) return status;
+  if (fault == DirectoryFault::kIsFile) {
     return rocksdb::Status::IOError("rocksync: " + directory + " is a file",
                                     "give a directory");
   }
-  if (text.find("While mkdir") == std::string::npos) return status;
-  const bool no_parent = text.find("No such file") != std::string::npos;
   const std::string message = "rocksync: " + directory + " cannot be made";
   const std::string remedy =
-      (no_parent ? "make the directory above it first, with mkdir -p: "
-                 : "let the process write there and make room, or give another "
-                   "directory: ") +
-      text;
+      (fault == DirectoryFault::kNoParent
+           ? "make the directory above it first, with mkdir -p: "
+           : "let the process write there and make room, or give another "
+             "directory: ") +
+      status.ToString();
   return status.IsNoSpace() ? rocksdb::Status::NoSpace(message, remedy)
                             : rocksdb::Status::IOError(message, remedy);
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "replication/base/directories.h"
-#include "replication/base/lock_held.h"
+#include "replication/base/rocksdb_errors.h"
 
 namespace rocksync {
 namespace {

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "replication/base/directories.h"
+#include "replication/base/rocksdb_errors.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/directory/make_directory.h"
 #include "replication/store/format/index_key.h"
@@ -80,10 +81,7 @@ Status CountPairs(rocksdb::DB* db, ColumnFamilyHandle* family,
 // takes, as it is told not to check the order (MergeTables makes it right).
 // Up to 7.9 one with assertions checks all the same.
 Status NameAssertions(const Status& status, const std::string& directory) {
-  if (!status.IsCorruption() ||
-      status.ToString().find("force_consistency_checks") == std::string::npos) {
-    return status;
-  }
+  if (!IsOfTableOrder(status)) return status;
   return Status::NotSupported(
       "rocksync: this RocksDB is compiled with assertions, and then its "
       "RepairDB does not take tables of several levels, as " +

@@ -1,9 +1,8 @@
 #include "replication/store/open/damaged_files.h"
 
-#include <cctype>
-#include <string_view>
 #include <vector>
 
+#include "replication/base/rocksdb_errors.h"
 #include "replication/session/escape_text.h"
 #include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/newer_rocksdb.h"
@@ -17,33 +16,6 @@ namespace {
 
 using rocksdb::Status;
 
-constexpr std::string_view kSuffix = ".sst";
-// Of tables as LevelDB named them.
-constexpr std::string_view kOldSuffix = ".ldb";
-
-bool Mentions(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-// The path of the table that RocksDB's message names; empty: of none.
-std::string TableIn(const std::string& text, const std::string& directory,
-                    std::string_view ending) {
-  const size_t suffix = text.find(ending);
-  if (suffix == std::string::npos) return "";
-  size_t first = suffix;
-  while (first > 0 &&
-         std::isdigit(static_cast<unsigned char>(text[first - 1]))) {
-    --first;
-  }
-  if (first == suffix) return "";
-  // As the path stands there, if all of it does.
-  const size_t name = text.find(directory + "/");
-  const size_t word = text.rfind(' ', first) + 1;
-  const size_t path = name < first ? name : word;
-  const std::string table = text.substr(path, suffix + ending.size() - path);
-  return path < first ? table : directory + "/" + table;
-}
-
 // Empty: it does not say.
 std::string FamilyOf(const std::string& table, rocksdb::Env* env) {
   rocksdb::Options options;
@@ -54,9 +26,9 @@ std::string FamilyOf(const std::string& table, rocksdb::Env* env) {
   return properties == nullptr ? "" : properties->column_family_name;
 }
 
-Status DamagedTable(const std::string& text, rocksdb::Env* env,
+Status DamagedTable(const Status& status, rocksdb::Env* env,
                     const std::string& name) {
-  const std::string table = TableIn(text, name, kSuffix);
+  const std::string table = TableOf(status, name);
   const std::string family = table.empty() ? "" : FamilyOf(table, env);
   std::string what = "rocksync: a file of " + name + " does not read";
   std::string remedy =
@@ -66,24 +38,16 @@ Status DamagedTable(const std::string& text, rocksdb::Env* env,
   if (family == kIndexFamilyName) {
     what = "rocksync: the index of " + name + " does not read";
     remedy =
-        "replace the replica by a new, empty one that peers fill; only if this "
-        "one alone holds something: `rocksync detach` it, and adopt the data "
-        "anew";
+        "replace the replica by a new, empty one that peers fill, after "
+        "`rocksync rescue`, which exports what it alone holds; if that cannot "
+        "read it either, and this one may hold something alone: `rocksync "
+        "detach` it, and adopt the data anew";
   } else if (!family.empty()) {
     what = "rocksync: the column family '" + EscapeText(family) + "' of " +
            name + " does not read";
   }
   return Status::Corruption(what + " (some errors pass: try again first)",
-                            remedy + ": " + text);
-}
-
-// The table that RocksDB did not find. Up to some version it tries the old
-// suffix last, and names that.
-std::string MissingTableIn(const std::string& text,
-                           const std::string& directory) {
-  const std::string old = TableIn(text, directory, kOldSuffix);
-  if (old.empty()) return TableIn(text, directory, kSuffix);
-  return old.substr(0, old.size() - kOldSuffix.size()).append(kSuffix);
+                            remedy + ": " + status.ToString());
 }
 
 Status MissingTable(const std::string& table, const std::string& text,
@@ -119,11 +83,11 @@ Status DamagedCurrent(const std::string& text, const std::string& name) {
           text);
 }
 
-// RocksDB names the MANIFEST also where a table that it lists does not read.
-bool IsOfManifest(const std::string& text, rocksdb::Env* env,
+// Whether the MANIFEST itself is what does not read.
+bool IsOfManifest(DamagedPart part, rocksdb::Env* env,
                   const std::string& name) {
-  if (!Mentions(text, "MANIFEST")) return false;
-  if (Mentions(text, "entry in MANIFEST")) return true;
+  if (part == DamagedPart::kManifestEntry) return true;
+  if (part != DamagedPart::kInManifest) return false;
   rocksdb::DBOptions options;
   options.env = env;
   std::vector<std::string> names;
@@ -133,38 +97,25 @@ bool IsOfManifest(const std::string& text, rocksdb::Env* env,
 }  // namespace
 
 std::string MissingTableOf(const Status& status, const std::string& name) {
-  const std::string text = status.ToString();
-  return !status.ok() && Mentions(text, "No such file")
-             ? MissingTableIn(text, name)
-             : "";
+  return IsMissingFile(status) ? TableNotFound(status, name) : "";
 }
 
 Status NameDamagedFile(const Status& status, rocksdb::Env* env,
                        const std::string& name) {
-  const std::string text = status.ToString();
-  const bool missing = Mentions(text, "No such file");
   const Status newer = NameNewerRocksDB(status, env, name);
   if (newer.IsNotSupported()) return newer;
-  if (Mentions(text, "rocksync: ") ||
-      !(status.IsCorruption() || (status.IsIOError() && missing))) {
+  if (IsOurError(status) || !(status.IsCorruption() ||
+                              (status.IsIOError() && IsMissingFile(status)))) {
     return status;
   }
-  // In the words of older and of newer versions.
-  if (Mentions(text, "ahead of WALs") ||
-      Mentions(text, "beyond the point of corruption")) {
-    return DamagedLog(text, name);
-  }
-  const std::string table = MissingTableIn(text, name);
-  if (missing && !table.empty()) {
-    return MissingTable(table, text, name);
-  }
-  if (status.IsCorruption() && Mentions(text, "CURRENT file")) {
-    return DamagedCurrent(text, name);
-  }
-  if (IsOfManifest(text, env, name)) {
-    return DamagedManifest(name, text);
-  }
-  return status.IsCorruption() ? DamagedTable(text, env, name) : status;
+  const std::string text = status.ToString();
+  const DamagedPart part = DamagedPartOf(status);
+  if (part == DamagedPart::kLog) return DamagedLog(text, name);
+  const std::string table = MissingTableOf(status, name);
+  if (!table.empty()) return MissingTable(table, text, name);
+  if (part == DamagedPart::kCurrent) return DamagedCurrent(text, name);
+  if (IsOfManifest(part, env, name)) return DamagedManifest(name, text);
+  return status.IsCorruption() ? DamagedTable(status, env, name) : status;
 }
 
 }  // namespace rocksync

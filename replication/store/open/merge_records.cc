@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "replication/base/rocksdb_errors.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/session/escape_text.h"
 #include "replication/store/directory/directory_lock.h"
@@ -167,12 +168,7 @@ Status CheckMergeRecords(const rocksdb::DBOptions& options,
 Status NameMergeOperator(const Status& status, Env* env,
                          const std::string& directory,
                          const std::string& family) {
-  const std::string text = status.ToString();
-  if (!status.IsInvalidArgument() ||
-      text.find("merge_operator") == std::string::npos ||
-      text.find("rocksync: ") != std::string::npos) {
-    return status;
-  }
+  if (!LacksMergeOperator(status) || IsOurError(status)) return status;
   return Status::InvalidArgument(
       "rocksync: " + OperatorOf(env, directory, family) +
           " is needed to read what was merged there, and a command has only "
@@ -180,7 +176,7 @@ Status NameMergeOperator(const Status& status, Env* env,
       "let the program that uses the database compact that family "
       "(DB::CompactRange), which merges it; replicas that run compare "
       "themselves with their own operators (`rocksync verify`): " +
-          text);
+          status.ToString());
 }
 
 }  // namespace rocksync

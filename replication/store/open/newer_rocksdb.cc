@@ -5,6 +5,7 @@
 #include <memory>
 #include <system_error>
 
+#include "replication/base/rocksdb_errors.h"
 #include "rocksdb/utilities/options_util.h"
 #include "rocksdb/version.h"
 
@@ -78,19 +79,16 @@ std::string LastOpenedBy(const std::string& directory,
 
 Status NameNewerRocksDB(const Status& status, Env* env,
                         const std::string& directory) {
-  const std::string text = status.ToString();
-  const bool of_options = status.IsInvalidArgument() &&
-                          text.find("format_version") != std::string::npos;
   RocksDBVersion version{};
-  if (!(status.IsCorruption() || of_options) ||
-      text.find("rocksync: ") != std::string::npos ||
-      !VersionOf(env, directory, &version) || version <= kOurs) {
+  if (!(status.IsCorruption() || IsUnknownTableFormat(status)) ||
+      IsOurError(status) || !VersionOf(env, directory, &version) ||
+      version <= kOurs) {
     return status;
   }
   return Status::NotSupported(
       LastOpenedBy(directory, version) + ", which cannot read it",
       "nothing is damaged by that; use a program with RocksDB " +
-          Text(version) + " or newer: " + text);
+          Text(version) + " or newer: " + status.ToString());
 }
 
 Status CheckIsNotNewer(Env* env, const std::string& directory) {

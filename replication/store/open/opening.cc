@@ -7,8 +7,8 @@
 
 #include "replication/base/directories.h"
 #include "replication/base/forked.h"
-#include "replication/base/lock_held.h"
 #include "replication/base/random_bits.h"
+#include "replication/base/rocksdb_errors.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/directory/directory_lock.h"
 #include "replication/store/directory/make_directory.h"

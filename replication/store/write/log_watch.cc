@@ -1,8 +1,6 @@
 #include "replication/store/write/log_watch.h"
 
-#include <cctype>
-#include <string>
-#include <string_view>
+#include "replication/base/rocksdb_errors.h"
 
 namespace rocksync {
 
@@ -11,23 +9,6 @@ using rocksdb::Status;
 
 namespace {
 
-// Whether `text` names one of RocksDB's numbered files of that kind, and not
-// only a directory that ends so.
-bool NamesFile(std::string_view text, std::string_view extension) {
-  for (size_t at = text.find(extension); at != text.npos;
-       at = text.find(extension, at + 1)) {
-    const std::string_view after = text.substr(at + extension.size());
-    const bool is_number =
-        at > 0 && std::isdigit(static_cast<unsigned char>(text[at - 1]));
-    const bool ends =
-        after.empty() ||
-        (std::isalnum(static_cast<unsigned char>(after[0])) == 0 &&
-         after[0] != '/');
-    if (is_number && ends) return true;
-  }
-  return false;
-}
-
 // A flush syncs earlier files of the log before it writes a table, and the
 // reason does not tell which of the two failed. RocksDB's file systems name the
 // file. Where none is named, an error after which RocksDB takes no writes
@@ -35,11 +16,10 @@ bool NamesFile(std::string_view text, std::string_view extension) {
 // not be durable then, but the process does not end.
 bool LogOfAFlushFailed(BackgroundErrorReason reason, const Status& error) {
   if (reason != BackgroundErrorReason::kFlush) return false;
-  const std::string text = error.ToString();
-  if (NamesFile(text, ".log")) return true;
+  if (NamesFile(error, ".log")) return true;
   return error.severity() >= Status::Severity::kFatalError &&
-         !NamesFile(text, ".sst") && !NamesFile(text, ".blob") &&
-         text.find("/MANIFEST-") == std::string::npos;
+         !NamesFile(error, ".sst") && !NamesFile(error, ".blob") &&
+         !NamesManifest(error);
 }
 
 }  // namespace

@@ -202,10 +202,27 @@ TEST_F(DamagedBlocksTest, OpenNamesTheIndexAndTheRemedy) {
   EXPECT_TRUE(status.IsCorruption());
   EXPECT_TRUE(Mentions(status, "rocksync: the index of " + directory));
   EXPECT_TRUE(Mentions(status, "does not read"));
+  EXPECT_TRUE(Mentions(status, "`rocksync rescue`"));
   EXPECT_TRUE(Mentions(status, "`rocksync detach`"));
   EXPECT_TRUE(Mentions(status, "checksum mismatch")) << "what RocksDB says";
   // And the remedy is one.
   EXPECT_TRUE(IsOk(ReplicatedDB::Detach({}, directory, {})));
+}
+
+// After a compaction has met the block RocksDB takes no writes.
+TEST_F(DamagedBlocksTest, CloseNamesTheIndexAndTheRemedy) {
+  Damage(kIndexFamilyName, {0.5});
+  rocksdb::CompactRangeOptions all;
+  all.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+  EXPECT_FALSE(
+      Inner()
+          ->CompactRange(all, StoreOf()->reader().index(), nullptr, nullptr)
+          .ok());
+  const rocksdb::Status status = replica_->db()->Close();
+  EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+  EXPECT_TRUE(
+      Mentions(status, "the index of " + replica_->setting().directory));
+  EXPECT_TRUE(Mentions(status, "`rocksync rescue`"));
 }
 
 TEST_F(DamagedBlocksTest, OpenNamesTheDatabaseIfRocksDBNamesNoTable) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "replication/base/lock_held.h"
+#include "replication/base/rocksdb_errors.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "rocksdb/filter_policy.h"
