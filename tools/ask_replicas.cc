@@ -26,7 +26,7 @@ ReplicaAnswer Ask(const AdminTarget& target) {
   std::string text;
   answer.status = AdminClient::Open(target, Request(), &client);
   if (answer.status.ok()) {
-    answer.status = client->Answer(target.timeout, {}, &text);
+    answer.status = client->Answer({}, &text);
   }
   ReplicationStats stats;
   if (answer.status.ok()) answer.status = StatsFromJson(text, &stats);

@@ -29,8 +29,7 @@ class Running final : public Counterpart {
     if (status.ok())
       status = AdminClient::Open(target, request, &admin_client_);
     std::string granted;
-    return status.ok() ? admin_client_->Answer(target.timeout, {}, &granted)
-                       : status;
+    return status.ok() ? admin_client_->Answer({}, &granted) : status;
   }
 
   Status Compare(StorageView* mine, const VerifyTask& task,

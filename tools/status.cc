@@ -194,7 +194,7 @@ int RunStatus(const StatusToolOptions& options, std::ostream& out,
   std::unique_ptr<AdminClient> admin_client;
   if (status.ok()) status = AdminClient::Open(target, Request(), &admin_client);
   std::string text;
-  if (status.ok()) status = admin_client->Answer(target.timeout, {}, &text);
+  if (status.ok()) status = admin_client->Answer({}, &text);
   if (status.ok()) status = PrintStatus(text, options.json, out);
   if (!status.ok()) {
     err << "rocksync status: " << status.ToString() << "\n";

@@ -25,9 +25,6 @@ using nlohmann::json;
 using rocksdb::Status;
 using std::chrono::milliseconds;
 
-// Between two lines of an answer: the replica compares meanwhile.
-constexpr std::chrono::minutes kPatience{30};
-
 class Printer {
  public:
   Printer(bool as_json, std::ostream& out) : as_json_(as_json), out_(out) {}
@@ -101,7 +98,6 @@ Status VerifyRunning(const VerifyToolOptions& options, Printer* printer,
   std::string last;
   if (status.ok()) {
     status = admin_client->Answer(
-        kPatience + milliseconds(options.wait_ms),
         [&](const std::string& line) { printer->Difference(line); }, &last);
   }
   return status.ok() ? printer->Result(last, equal) : status;

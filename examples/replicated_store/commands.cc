@@ -163,11 +163,12 @@ void Commands::Echo(const RespRequest& request, std::string* reply) {
 void Commands::AppendWriteStatus(const Status& status,
                                  std::string* reply) const {
   std::string text = "ERR " + status.ToString();
-  if (replicator_ != nullptr &&
-      !replicator_->stats().disk.write_error.empty()) {
-    text +=
-        "; RocksDB takes no writes any more: after a full disk it does once "
-        "there is room, else remove the cause and start this store again";
+  const std::string stopped =
+      replicator_ == nullptr ? "" : replicator_->stats().disk.write_error;
+  if (!stopped.empty() && stopped.find(status.ToString()) != 0) {
+    text += "; RocksDB takes no writes: " + stopped;
+  } else if (!stopped.empty()) {
+    text = "ERR " + stopped;
   }
   AppendError(reply, text);
 }

@@ -136,11 +136,7 @@ void ReplicationNews::LogDiskSpace(const ReplicationStats& stats) {
     if (disk.write_error.empty()) {
       spdlog::info("RocksDB has recovered, writes go on");
     } else {
-      spdlog::error(
-          "RocksDB takes no writes: {}; after a full disk they go on once "
-          "there is room, else remove the cause and start this store again; if "
-          "it is Corruption and comes back, replace this replica",
-          disk.write_error);
+      spdlog::error("RocksDB takes no writes: {}", disk.write_error);
     }
   }
   if (std::exchange(writes_refused_, disk.writes_refused) ==

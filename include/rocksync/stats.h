@@ -147,9 +147,10 @@ struct DiskSpaceStats {
   // Env does not know.
   uint64_t free_bytes = 0;
   uint64_t min_free_bytes = 0;  // the option; 0: no write is refused
-  // Why RocksDB takes no writes, the application's or those of peers; empty: it
-  // takes them. It recovers from a full disk by itself, once there is room;
-  // after other errors remove the cause, and open the database anew.
+  // Why RocksDB takes no writes, the application's or those of peers, and what
+  // ends that; empty: it takes them. It recovers from a full disk by itself,
+  // once there is room, unless its log could not be written; after other errors
+  // remove the cause, and open the database anew.
   std::string write_error;
   // Sound batches of the log that RocksDB dropped at an opening, as they were
   // behind a damaged place; 0 normally, and again once the database was closed

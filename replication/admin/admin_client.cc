@@ -5,6 +5,7 @@
 #include "replication/base/status.h"
 #include "replication/metrics/json.h"
 #include "replication/peering/admission.h"
+#include "replication/peering/heartbeat.h"
 #include "replication/peering/session_runner.h"
 #include "replication/session/messages.h"
 
@@ -23,9 +24,9 @@ rocksdb::Status Refused(const std::string& address, const Reply& reply) {
   const std::string who = "the replica at " + address + " says";
   const std::string text = PrintableAscii(reply.text);
   constexpr Status (*kKinds[])(const Slice&, const Slice&) = {
-      Status::InvalidArgument, Status::IOError,   Status::Busy,
-      Status::TryAgain,        Status::TimedOut,  Status::Incomplete,
-      Status::NotSupported,    Status::Corruption};
+      Status::InvalidArgument, Status::IOError,    Status::Busy,
+      Status::TryAgain,        Status::TimedOut,   Status::Incomplete,
+      Status::NotSupported,    Status::Corruption, Status::Aborted};
   for (const auto kind : kKinds) {
     const std::string name = kind("", "").ToString();
     if (text.starts_with(name)) {
@@ -64,7 +65,9 @@ rocksdb::Status AdminClient::Ask(const Request& request) {
   if (!s.ok()) return s;
   seed_.dialer_nonce = admission.dialer_nonce;
   seed_.listener_nonce = admission.listener_nonce;
-  (*connection_)->SetFrameLimit(kMaxFrameBytes);  // for the answer
+  // For the answer.
+  (*connection_)->SetFrameLimit(kMaxFrameBytes);
+  (*connection_)->SetFrameTimeout(kMostPatience * target_.timeout);
   return (*connection_)
       ->Send(RequestMessage(target_.secret, admission.auth_hello,
                             admission.challenge, request),
@@ -72,11 +75,11 @@ rocksdb::Status AdminClient::Ask(const Request& request) {
 }
 
 rocksdb::Status AdminClient::Answer(
-    std::chrono::milliseconds patience,
     const std::function<void(const std::string&)>& line, std::string* last) {
   for (;;) {
     std::string message;
-    rocksdb::Status s = (*connection_)->Receive(&message, patience);
+    rocksdb::Status s = (*connection_)->Receive(&message, target_.timeout);
+    if (s.ok() && line != nullptr && Heartbeat::Is(message)) continue;
     Reply reply;
     if (s.ok()) s = ToRocksDb(ReadReply(message, &reply));
     if (!s.ok()) return s;

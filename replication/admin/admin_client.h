@@ -25,8 +25,7 @@ struct AdminTarget {
   std::string address;
   std::string cluster;  // its name
   ClusterSecret secret{};
-  std::chrono::milliseconds timeout{30'000};  // for each message but the first
-                                              // of an answer
+  std::chrono::milliseconds timeout{30'000};  // of a silent replica
   // Closing them ends whatever waits for a replica, from any thread.
   std::shared_ptr<OpenConnections> connections =
       std::make_shared<OpenConnections>();
@@ -39,13 +38,13 @@ class AdminClient {
   static rocksdb::Status Open(const AdminTarget& target, const Request& request,
                               std::unique_ptr<AdminClient>* admin_client);
 
-  // The answer, line by line, at most `patience` apart. Without `line` it has
-  // one, and more are Corruption.
+  // The answer, line by line. TimedOut: the replica was silent for the target's
+  // timeout; one that works on the answer shows that it does. Without `line` it
+  // has one line, and more, or such signs, are Corruption.
   // OK: `*last` is the text of the last one. What the replica says instead of
   // an answer has the kind of the replica's own status, and its text is
   // printable.
-  rocksdb::Status Answer(std::chrono::milliseconds patience,
-                         const std::function<void(const std::string&)>& line,
+  rocksdb::Status Answer(const std::function<void(const std::string&)>& line,
                          std::string* last);
 
   // After a request to compare was answered: one session, as initiator.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "replication/admin/replies.h"
 #include "replication/admin/status_report.h"
 #include "replication/base/status.h"
 #include "replication/peering/link.h"
@@ -78,16 +79,17 @@ rocksdb::Status AdminServer::Verify(Connection* connection,
       static_cast<int64_t>(std::min(request.wait_ms, kLongestWaitMs)));
   VerifyResult result;
   rocksdb::Status sent;
+  Replies replies(connection, replica_->options.io_timeout);
   const rocksdb::Status s = verify_(
       request.peer, options,
       [&](const KeyDifference& difference) {
         if (!sent.ok()) return;
-        sent = Send(connection, Reply::Kind::kLine, ToJson(difference).Text());
+        sent = replies.Send(Reply::Kind::kLine, ToJson(difference).Text());
       },
       &result);
   if (!s.ok()) return s;
   if (!sent.ok()) return sent;
-  return Send(connection, Reply::Kind::kDone, VerifyJson(result));
+  return replies.Send(Reply::Kind::kDone, VerifyJson(result));
 }
 
 rocksdb::Status AdminServer::Compare(Connection* connection,

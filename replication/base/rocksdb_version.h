@@ -106,6 +106,15 @@ inline rocksdb::Status OpenPlainForReadOnly(rocksdb::Options options,
   return status;
 }
 
+// After it has recovered from a full disk, an older RocksDB refuses writes with
+// the next background error, be it soft: it clears the error, and not that it
+// has stopped (ErrorHandler::ClearBGError; so in 8.8, no more in 9.5).
+#if ROCKSYNC_ROCKSDB_AT_LEAST(9, 5)
+inline constexpr bool kSoftErrorsStopAfterFullDisk = false;
+#else
+inline constexpr bool kSoftErrorsStopAfterFullDisk = true;
+#endif
+
 // For a copy that is being repaired, without the logs of its MANIFEST: newer
 // versions can demand them.
 template <typename DBOptions>

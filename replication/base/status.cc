@@ -67,6 +67,25 @@ std::string ToldToPeer(const rocksdb::Status& status) {
   return status.ToString();
 }
 
+const char* StorageRemedy(const rocksdb::Status& status) {
+  if (status.IsNoSpace()) {
+    return "make room on that disk, then writes go on by themselves";
+  }
+  return status.IsCorruption()
+             ? "restart this replica, and if that comes back replace it by a "
+               "new, empty one, which its peers fill"
+             : "remove the cause, and restart this replica";
+}
+
+rocksdb::Status NameOwnStorage(const rocksdb::Status& status) {
+  if (!IsStorageFailure(status)) return status;
+  const std::string text =
+      "this replica's storage failed: " + status.ToString() + "; " +
+      StorageRemedy(status);
+  return status.IsCorruption() ? rocksdb::Status::Corruption(text)
+                               : rocksdb::Status::IOError(text);
+}
+
 rocksdb::Status ToRocksDb(const absl::Status& status) {
   const std::string text = Printable(status.message());
   switch (status.code()) {

@@ -26,6 +26,13 @@ inline bool IsStorageFailure(const rocksdb::Status& status) {
   return !status.IsNoSpace() && (status.IsIOError() || status.IsCorruption());
 }
 
+// What ends such a failure, or a full disk: the end of a sentence.
+const char* StorageRemedy(const rocksdb::Status& status);
+
+// For this replica's own log and statistics, beside the name of a peer: a
+// failure of its storage, with the remedy. Others are as they were.
+rocksdb::Status NameOwnStorage(const rocksdb::Status& status);
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_BASE_STATUS_H_

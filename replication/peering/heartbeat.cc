@@ -24,11 +24,9 @@ bool Heartbeat::Poll(Clock::time_point now) {
   if (now < due_) return false;
   PeerWaits(now);
   // Whoever has gone is found out by the next message, with a better error.
-  return !connection_->Send({kMessage, sizeof(kMessage)}, io_timeout_).ok();
+  return !connection_->Send(Message(), io_timeout_).ok();
 }
 
-bool Heartbeat::Is(std::string_view message) {
-  return message == std::string_view(kMessage, sizeof(kMessage));
-}
+std::string_view Heartbeat::Message() { return {kMessage, sizeof(kMessage)}; }
 
 }  // namespace rocksync

@@ -36,8 +36,10 @@ class Heartbeat {
   // waits, and nothing is sent.
   void PeerWaits(Clock::time_point now) { due_ = now + interval_; }
 
-  // Is this message, as received, a heartbeat?
-  static bool Is(std::string_view message);
+  // A heartbeat as it is sent.
+  static std::string_view Message();
+  // Is this message, as received, one?
+  static bool Is(std::string_view message) { return message == Message(); }
 
  private:
   static constexpr std::chrono::milliseconds kInterval{1'000};

@@ -89,7 +89,7 @@ class SetupTalk {
     } else if (role_ == Role::kResponder) {
       RefuseFirstSession(s);
     }
-    return s;
+    return NameOwnStorage(s);
   }
 
  private:
@@ -108,6 +108,7 @@ class SetupTalk {
     return rocksdb::Status::OK();
   }
 
+  // Not OK: it is this replica's storage that failed.
   rocksdb::Status Remember() {
     const SetupFacts& peer = setup_->peer();
     const rocksdb::Status s =

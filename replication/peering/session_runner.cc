@@ -123,6 +123,8 @@ class SessionDriver {
       const PeerWait::Scope waits(options_.peer_wait, *connection_);
       rocksdb::Status s = connection_->Receive(message, options_.io_timeout);
       if (!s.ok() || !Heartbeat::Is(*message)) return s;
+      s = ToRocksDb(session_->CheckWhileWaiting());
+      if (!s.ok()) return s;
       if (Heartbeat::Clock::now() >= until) {
         return rocksdb::Status::TimedOut(connection_->peer_name(),
                                          "works on its turn for too long");

@@ -193,7 +193,8 @@ class Verification {
          pause *= 2) {
       const milliseconds left = end - steps_.now();
       if (left > milliseconds(0) && !steps_.sleep(std::min(pause, left))) {
-        return rocksdb::Status::Aborted("stopped between two looks");
+        return rocksdb::Status::Aborted(
+            "the replicator was stopped between two looks");
       }
       last = steps_.now() >= end;
       const rocksdb::Status s = LookAgainOnce(last);

@@ -40,6 +40,11 @@ class Comparison {
   // What this side holds, the leaves of batches that are over as merged.
   const Digest& total() const { return parts_.location.total(); }
 
+  // Unavailable: it cannot go on, as a family came or went.
+  absl::Status CheckHolds() const {
+    return parts_.snapshot.storage().CheckHolds();
+  }
+
   // Whether a message may follow on what was said last.
   bool Expects(MessageType type, uint8_t flags) const;
   // A message that is expected. No other may follow in a turn once answering().

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -94,6 +95,10 @@ std::string KindOf(const absl::Status& status) {
   return kind + "; its log and `rocksync status` of it say why";
 }
 
+constexpr char kCorruptionRemedy[] =
+    "; restart this replica, and if that comes back replace it by a new, empty "
+    "one, which its peers fill";
+
 // An error of this replica's storage, so that whoever reads it beside the name
 // of the peer does not take it for the peer's. Others are as they were: what
 // the peer did wrong, and what is no fault of storage (an index build).
@@ -106,8 +111,12 @@ absl::Status NameWhose(const absl::Status& status) {
   for (const absl::string_view kind : {"IO error: ", "Corruption: "}) {
     if (absl::ConsumePrefix(&text, kind)) break;
   }
+  // Unless it names one already.
+  const bool needs_remedy =
+      absl::IsDataLoss(status) && !absl::StrContains(text, "replica");
   absl::Status named(status.code(),
-                     absl::StrCat("this replica's storage failed: ", text));
+                     absl::StrCat("this replica's storage failed: ", text,
+                                  needs_remedy ? kCorruptionRemedy : ""));
   if (full) named.SetPayload(kNoSpacePayload, absl::Cord());
   return named;
 }
@@ -129,6 +138,7 @@ class SessionImpl final : public Session {
     if (comparison_ && !over() && !my_turn_) comparison_->ReadAhead();
   }
   absl::Status Receive(std::string_view message) override;
+  absl::Status CheckWhileWaiting() override;
   bool done() const override { return over() && (!turn_ || turn_->empty()); }
   absl::Status status() const override { return status_; }
   const SessionReport& report() const override { return report_; }
@@ -148,7 +158,13 @@ class SessionImpl final : public Session {
     if (context_.progress) context_.progress(report_);
   }
 
+  absl::Status CheckHolds() const {
+    return comparison_ && !over() ? comparison_->CheckHolds()
+                                  : absl::OkStatus();
+  }
   void Fail(const absl::Status& status);
+  // In the peer's turn.
+  void FailOutOfTurn(const absl::Status& status);
   void Finish(EndReason reason, std::string_view text = "");
   absl::Status ReceiveEnd(std::string_view body);
   bool over() const { return over_ || (comparison_ && comparison_->over()); }
@@ -256,8 +272,9 @@ void SessionImpl::CloseTurn() {
 absl::Status SessionImpl::Receive(std::string_view message) {
   if (!status_.ok()) return status_;
   const bool was_over = over();
-  const absl::Status status = my_turn_ && !was_over ? ReceiveOutOfTurn(message)
-                                                    : ReceiveInTurn(message);
+  absl::Status status = my_turn_ && !was_over ? ReceiveOutOfTurn(message)
+                                              : ReceiveInTurn(message);
+  if (status.ok()) status = CheckHolds();
   if (status.ok()) return status;
   status_ = NameWhose(status);
   // What the peer did wrong it is not told; nor, once it has said Equal of
@@ -266,8 +283,14 @@ absl::Status SessionImpl::Receive(std::string_view message) {
   const bool peer_is_done = was_over || over();
   over_ = true;
   if (peer_is_done || absl::IsInvalidArgument(status)) return status_;
-  Fail(status);
-  if (!turn_->empty()) turn_->Close(0);
+  FailOutOfTurn(status);
+  return status_;
+}
+
+absl::Status SessionImpl::CheckWhileWaiting() {
+  if (!status_.ok() || my_turn_) return status_;
+  const absl::Status status = CheckHolds();
+  if (!status.ok()) FailOutOfTurn(status);
   return status_;
 }
 
@@ -382,6 +405,13 @@ void SessionImpl::Fail(const absl::Status& status) {
   turn_->Add(MessageType::kEnd, body);
 }
 
+void SessionImpl::FailOutOfTurn(const absl::Status& status) {
+  Fail(status);
+  if (!turn_->empty()) turn_->Close(0);
+  // The peer may be long in hearing of it, and this holds the snapshot.
+  comparison_.reset();
+}
+
 void SessionImpl::Finish(EndReason reason, std::string_view text) {
   std::string body;
   EncodeEnd({reason, std::string(text)}, &body);
@@ -424,10 +454,13 @@ absl::Status SessionImpl::ReceiveEnd(std::string_view body) {
       status_ = absl::ResourceExhaustedError(
           "the peer gave up: the digests still differ after many rounds");
       break;
-    case EndReason::kFailed:
-      status_ = absl::AbortedError(
-          absl::StrCat("the peer's storage failed: ", end.text));
+    case EndReason::kFailed: {
+      absl::string_view text(end.text.data(), end.text.size());
+      const bool says_so = absl::ConsumePrefix(&text, "its storage failed ");
+      status_ = absl::AbortedError(absl::StrCat("the peer's storage failed",
+                                                says_so ? " " : ": ", text));
       break;
+    }
   }
   return absl::OkStatus();
 }

@@ -161,6 +161,11 @@ class Session {
   // is accepted during this side's turn, too, and ends the session.
   virtual absl::Status Receive(std::string_view message) = 0;
 
+  // To be called now and then while the peer has the turn and is alive, as at
+  // its heartbeats. Not OK: this side cannot go on, as a family came or went;
+  // then it is as after a Receive that failed.
+  virtual absl::Status CheckWhileWaiting() = 0;
+
   virtual bool done() const = 0;
   virtual absl::Status status() const = 0;
   virtual const SessionReport& report() const = 0;

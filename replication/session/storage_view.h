@@ -77,6 +77,10 @@ class StorageSnapshot {
   // a leaf then being all positions with so many leading bits alike.
   virtual std::span<const Digest> LeafDigests() const = 0;
 
+  // Unavailable: a family came or went since, and nothing more is read of it.
+  // O(1).
+  virtual absl::Status CheckHolds() const { return absl::OkStatus(); }
+
   // Calls `visit` with position and hash of every element of leaf `leaf`, in
   // order of (position, family, key). O(elements of the leaf).
   virtual absl::Status ScanLeaf(

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "replication/base/forked.h"
+#include "replication/base/rocksdb_errors.h"
+#include "replication/base/status.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
@@ -151,11 +153,22 @@ TombstoneGcStats ReplicatedDB::GetTombstoneGcStats() const {
   return store_->tombstone_gc_stats();
 }
 
+namespace {
+
+// Why RocksDB takes no writes, and what ends that. An error of this library
+// says so.
+std::string WritesStoppedText(const Status& stopped) {
+  const std::string text = stopped.ToString();
+  return IsOurError(stopped) ? text : text + "; " + StorageRemedy(stopped);
+}
+
+}  // namespace
+
 DiskSpaceStats ReplicatedDB::GetDiskSpaceStats() const {
   IndexedDB* const indexed = store_->indexed();
   DiskSpaceStats stats = indexed->space()->Now(indexed->WallMs());
   const Status stopped = indexed->counted()->WritesStopped();
-  if (!stopped.ok()) stats.write_error = stopped.ToString();
+  if (!stopped.ok()) stats.write_error = WritesStoppedText(stopped);
   stats.log_batches_dropped = store_->log_batches_dropped();
   return stats;
 }

@@ -128,16 +128,12 @@ void Store::Start(Timers timers) {
 }
 
 Status Store::DropFamily(rocksdb::ColumnFamilyHandle* handle) {
-  Status status =
+  const Status status =
       indexed_.space()->Check(indexed_.WallMs(), 0, /*deletes=*/true);
   if (!status.ok()) return status;
-  bool purge = false;
-  status = families_.Drop(handle, &purge);
-  if (!purge) return status;
-  // If the power goes before the purge is written down, the next opening finds
-  // that the family is gone and purges then.
-  const Status purging = index_build_.RequestPurge();
-  return status.ok() ? purging : status;
+  return families_.Drop(handle, [this](const std::vector<FamilyRecord>& left) {
+    return index_build_.RequestPurge(left);
+  });
 }
 
 absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,

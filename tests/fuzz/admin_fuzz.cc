@@ -72,8 +72,8 @@ class Replica {
     };
     std::string last;
     const Status s = kind == Request::Kind::kVerify
-                         ? client->Answer(target.timeout, line, &last)
-                         : client->Answer(target.timeout, nullptr, &last);
+                         ? client->Answer(line, &last)
+                         : client->Answer(nullptr, &last);
     if (!s.ok()) {
       Require(s.ToString() == PrintableAscii(s.ToString()));
     } else if (kind == Request::Kind::kCompare) {

@@ -78,7 +78,7 @@ const NOT_REACHED = "not reached";
 
 // Of an error its first clause, without the kind of status before it.
 function reasonOf(error) {
-  const text = error.replace(/^[A-Z][A-Za-z ]*[.:] (rocksync: )?/, "").replace(/[;(].*$/s, "").trim();
+  const text = error.replace(/^(Operation failed\. Try again\.|[A-Z][A-Za-z ]*): (rocksync: )?/, "").replace(/[;(].*$/s, "").trim();
   return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
 }
 
@@ -110,12 +110,19 @@ function theReason(peers) {
   return reasons.size === 1 ? [...reasons][0] : "";
 }
 
+// Why it has no session with others, whatever else is wrong with it.
+function strangeness(replica) {
+  const stats = replica.status.stats;
+  if (!ofOneCluster(replica, replicas[0])) return [["warn", OF_ANOTHER]];
+  const isNoMember = (peer) => whoIsNoMember(peer) === stats.replica_id;
+  const heard = replicas.filter((other) => told(other)).flatMap((other) => told(other).stats.peers);
+  return heard.some(isNoMember) ? [["warn", "not in the member list"]] : [];
+}
+
 // What a replica says of its peers, each once: a list of the same, then which
 // ones, and why.
 function troublesWithPeers(replica) {
   const stats = replica.status.stats;
-  if (!ofOneCluster(replica, replicas[0])) return [["warn", OF_ANOTHER]];
-  if (stats.peers.some((peer) => whoIsNoMember(peer) === stats.replica_id)) return [["warn", "not in the member list"]];
   const failing = failingPeers(stats);
   const told = new Set(failing);
   const others = (is) => {
@@ -143,7 +150,9 @@ function complaintsOf(replica) {
   if (!replica.status) return [["bad", NOT_REACHED]];
   const own = ownTroubles(replica);
   const hasSessions = own.every(([, , stops]) => !stops);
-  const all = [...own.map(([level, word]) => [level, word]), ...(hasSessions ? troublesWithPeers(replica) : [])];
+  const strange = strangeness(replica);
+  const all = [...own.map(([level, word]) => [level, word]), ...strange,
+    ...(hasSessions && !strange.length ? troublesWithPeers(replica) : [])];
   if (all.length) return all;
   const met = replica.status.stats.peers.filter(wasMet);
   if (met.length && met.every((p) => !p.last_proven_equal_ms)) return [["warn", "not proven equal yet"]];

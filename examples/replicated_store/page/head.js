@@ -73,7 +73,8 @@ function sentence(group) {
   const { word, about, names, why } = group;
   if (about.length) return accusation(group, few(about)) + (why ? `: ${why}` : "");
   const said = names.length > 1 ? word.replace(/^its /, "their ") : word;
-  return [`${few(names)}: ${said}`, ...group.accusations.map((of) => accusation(of, "it"))].join("; ");
+  const accusations = group.accusations.map((of) => accusation(of, "it") + (of.why ? `: ${of.why}` : ""));
+  return [`${few(names)}: ${said}`, ...accusations].join("; ");
 }
 
 function howHealed() {

@@ -91,6 +91,12 @@ IndexCursor::IndexCursor(const IndexReader& reader, const FamilyTable& families,
   Start(at, order);
 }
 
+bool IndexCursor::outdated() const {
+  if (given_families_ != nullptr) return false;
+  const FamiliesInUse now = reader_.families();
+  return &*now != &*families_of_now_;
+}
+
 void IndexCursor::Start(const rocksdb::Snapshot* at, Order order) {
   options_.snapshot = at;
   options_.total_order_seek = order == Order::kTotal;

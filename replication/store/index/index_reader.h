@@ -114,6 +114,9 @@ class IndexCursor {
     return valid_ && key_.position == position;
   }
   const rocksdb::Status& status() const { return status_; }
+  // It reads by the families of when it began, and some have come or gone
+  // since: it keeps what RocksDB has of those that went.
+  bool outdated() const;
 
   // REQUIRES: Valid(). Views are good until the cursor moves.
   const IndexKey& key() const { return key_; }

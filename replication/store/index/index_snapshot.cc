@@ -30,6 +30,12 @@ class IndexSnapshot final : public StorageSnapshot {
   }
   uint64_t LeftOut() const override { return readied_.quarantined; }
 
+  // A session that reads or ships much would go on for as long as the limits of
+  // its rate, or the link, take.
+  absl::Status CheckHolds() const override {
+    return still_holds_ ? still_holds_() : absl::OkStatus();
+  }
+
   absl::Status ScanLeaf(
       uint32_t leaf,
       const std::function<void(uint64_t position, const ElementHash&)>& visit)
@@ -265,12 +271,6 @@ class IndexSnapshot final : public StorageSnapshot {
     const double walked =
         static_cast<double>(total) * (static_cast<double>(range) * 0x1p-64);
     return walked < kStepsOfALookup * static_cast<double>(elements.size());
-  }
-
-  // A session that reads or ships much would go on for as long as the limits of
-  // its rate, or the link, take.
-  absl::Status CheckHolds() const {
-    return still_holds_ ? still_holds_() : absl::OkStatus();
   }
 
   void Read(uint64_t count) const {

@@ -8,6 +8,7 @@
 #include "replication/base/status.h"
 #include "replication/session/index_build_text.h"
 #include "replication/store/upkeep/family_walk.h"
+#include "replication/store/write/patience.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
 
@@ -132,7 +133,7 @@ bool IndexBuild::IsBeingPurged(uint32_t family_id) const {
   return !Progress().done || families_->WasDropped(family_id);
 }
 
-Status IndexBuild::RequestPurge() {
+Status IndexBuild::RequestPurge(const std::vector<FamilyRecord>& records) {
   const std::lock_guard write(record_mutex_);
   std::string record;
   {
@@ -145,9 +146,12 @@ Status IndexBuild::RequestPurge() {
     record = Encode(work_);
   }
   changed_.notify_all();
-  return indexed_->db()->Put(rocksdb::WriteOptions(),
-                             indexed_->reader().index(), MetaKey(kWorkRecord),
-                             record);
+  rocksdb::ColumnFamilyHandle* const index = indexed_->reader().index();
+  rocksdb::WriteBatch batch;
+  Status status = batch.Put(index, MetaKey(kFamiliesRecord), Encode(records));
+  if (status.ok()) status = batch.Put(index, MetaKey(kWorkRecord), record);
+  return status.ok() ? WriteUnlessBudgetStalls(indexed_->db(), {}, &batch)
+                     : status;
 }
 
 Status IndexBuild::RequestCheck(uint64_t known_sequence,
@@ -199,7 +203,10 @@ Status IndexBuild::RequestCheck(uint64_t known_sequence,
   rocksdb::WriteOptions options;
   options.sync = true;
   options.no_slowdown = !may_wait;
-  if (status.ok()) status = indexed_->db()->Write(options, &batch);
+  if (status.ok()) {
+    status = may_wait ? WriteUnlessBudgetStalls(indexed_->db(), options, &batch)
+                      : indexed_->db()->Write(options, &batch);
+  }
   if (!status.ok()) {
     // It is asked for again, with the same ranges.
     const std::lock_guard lock(mutex_);
@@ -314,14 +321,35 @@ Status IndexBuild::Work() {
   if (Current().purge) status = Purge();
   for (const FamilyRecord& record : families_->records()) {
     if (!status.ok() || stop_) return status;
-    const FamiliesInUse now = indexed_->families();
-    const Family* family = now->Find(record.id);
-    if (record.work == 0 || family == nullptr) continue;
+    const std::optional<Family> family = CopyOf(record.id);
+    if (record.work == 0 || !family.has_value()) continue;
     status = ReadFamily(*family, record.work);
   }
   if (status.ok() && !stop_ && Current().index_pass) status = CheckIndex();
   if (status.ok() && !stop_) status = Finish();
   return status;
+}
+
+std::optional<Family> IndexBuild::CopyOf(uint32_t family_id) const {
+  const FamiliesInUse now = indexed_->families();
+  const Family* const family = now->Find(family_id);
+  return family == nullptr ? std::nullopt : std::optional<Family>(*family);
+}
+
+std::unique_ptr<IndexCursor> IndexBuild::CursorFrom(
+    std::string_view index_key) const {
+  auto cursor = std::make_unique<IndexCursor>(indexed_->reader(), nullptr,
+                                              indexed_->reader().stable_time(),
+                                              IndexCursor::Order::kTotal);
+  cursor->SeekKeyOrFirst(index_key);
+  return cursor;
+}
+
+void IndexBuild::LetGoOfDropped(std::unique_ptr<IndexCursor>* cursor) const {
+  if (!(*cursor)->Valid() || !(*cursor)->outdated()) return;
+  const std::string at((*cursor)->index_key());
+  cursor->reset();
+  *cursor = CursorFrom(at);
 }
 
 bool IndexBuild::GoesOn() {
@@ -334,8 +362,7 @@ Status IndexBuild::Commit(rocksdb::WriteBatch* batch) {
   const std::lock_guard write(record_mutex_);
   Status status = batch->Put(indexed_->reader().index(), MetaKey(kWorkRecord),
                              Encode(Current()));
-  if (status.ok())
-    status = indexed_->db()->Write(rocksdb::WriteOptions(), batch);
+  if (status.ok()) status = WriteUnlessBudgetStalls(indexed_->db(), {}, batch);
   if (!status.ok()) return status;
   tries_ = 0;
   // What failed before does so no more.
@@ -345,32 +372,31 @@ Status IndexBuild::Commit(rocksdb::WriteBatch* batch) {
 }
 
 Status IndexBuild::Purge() {
-  IndexCursor cursor(indexed_->reader(), nullptr,
-                     indexed_->reader().stable_time(),
-                     IndexCursor::Order::kTotal);
   const WorkRecord work = Current();
-  const std::string from = work.step == kStepPurge ? work.cursor : "";
-  cursor.SeekKeyOrFirst(from);
+  std::unique_ptr<IndexCursor> cursor =
+      CursorFrom(work.step == kStepPurge ? work.cursor : "");
   Status status;
-  while (cursor.Valid() && GoesOn() && status.ok()) {
+  while (cursor->Valid() && GoesOn() && status.ok()) {
     rocksdb::WriteBatch batch;
     uint64_t read = 0;
-    for (; cursor.Valid() && read < 32 * kJudgedAtOnce; cursor.Next(), ++read) {
-      if (cursor.family() == nullptr && !cursor.key_damaged()) {
-        status = batch.Delete(indexed_->reader().index(), cursor.index_key());
+    for (; cursor->Valid() && read < 32 * kJudgedAtOnce;
+         cursor->Next(), ++read) {
+      if (cursor->family() == nullptr && !cursor->key_damaged()) {
+        status = batch.Delete(indexed_->reader().index(), cursor->index_key());
       }
     }
     {
       std::lock_guard lock(mutex_);
       if (Outdated()) return CompareAnew();
       work_.step = kStepPurge;
-      work_.cursor = cursor.Valid() ? std::string(cursor.index_key()) : "";
+      work_.cursor = cursor->Valid() ? std::string(cursor->index_key()) : "";
       work_.pairs_read += read;
     }
     if (status.ok()) status = Commit(&batch);
+    LetGoOfDropped(&cursor);
   }
   if (!status.ok() || stop_) return status;
-  if (!cursor.status().ok()) return cursor.status();
+  if (!cursor->status().ok()) return cursor->status();
   std::lock_guard lock(mutex_);
   if (Outdated()) return CompareAnew();
   work_.purge = false;
@@ -458,26 +484,23 @@ Evidence IndexBuild::EvidenceOf(const Family& family, const std::string& key,
 
 Status IndexBuild::CheckIndex() {
   const WorkRecord work = Current();
-  const std::string from = work.step == kStepIndex ? work.cursor : "";
-  IndexCursor cursor(indexed_->reader(), nullptr,
-                     indexed_->reader().stable_time(),
-                     IndexCursor::Order::kTotal);
-  cursor.SeekKeyOrFirst(from);
+  std::unique_ptr<IndexCursor> cursor =
+      CursorFrom(work.step == kStepIndex ? work.cursor : "");
   Status status;
-  while (cursor.Valid() && GoesOn() && status.ok()) {
+  while (cursor->Valid() && GoesOn() && status.ok()) {
     struct Live {
-      const Family* family;
+      const Family* family;  // of the cursor's table
       uint64_t position;
       std::string key;
     };
     std::vector<Live> live;
     StripeSet stripes;
     uint64_t read = 0;
-    for (; cursor.Valid() && read < kJudgedAtOnce; cursor.Next(), ++read) {
-      if (!cursor.Counts() || cursor.entry().tombstone) continue;
-      live.push_back({cursor.family(), cursor.key().position,
-                      std::string(cursor.key().key)});
-      stripes.Add(StripeOf(cursor.key().position));
+    for (; cursor->Valid() && read < kJudgedAtOnce; cursor->Next(), ++read) {
+      if (!cursor->Counts() || cursor->entry().tombstone) continue;
+      live.push_back({cursor->family(), cursor->key().position,
+                      std::string(cursor->key().key)});
+      stripes.Add(StripeOf(cursor->key().position));
     }
     StripeSetGuard guard(indexed_->locks(), stripes);
     rocksdb::WriteBatch batch;
@@ -490,13 +513,14 @@ Status IndexBuild::CheckIndex() {
       std::lock_guard lock(mutex_);
       if (Outdated()) return CompareAnew();
       work_.step = kStepIndex;
-      work_.cursor = cursor.Valid() ? std::string(cursor.index_key()) : "";
+      work_.cursor = cursor->Valid() ? std::string(cursor->index_key()) : "";
       work_.pairs_read += read;
       pairs_read_ += read;
     }
     status = Commit(&batch);
+    LetGoOfDropped(&cursor);
   }
-  return status.ok() ? cursor.status() : status;
+  return status.ok() ? cursor->status() : status;
 }
 
 Status IndexBuild::FinishFamily(uint32_t family_id) {
@@ -528,7 +552,7 @@ Status IndexBuild::Finish() {
     status = batch.Delete(indexed_->reader().index(), MetaKey(kWorkRecord));
   }
   if (status.ok()) {
-    status = indexed_->db()->Write(rocksdb::WriteOptions(), &batch);
+    status = WriteUnlessBudgetStalls(indexed_->db(), {}, &batch);
   }
   if (status.ok()) {
     const std::lock_guard lock(mutex_);

@@ -10,12 +10,16 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "replication/store/format/meta_records.h"
+#include "replication/store/index/index_reader.h"
 #include "replication/store/upkeep/foreign_writes.h"
 #include "replication/store/upkeep/pair_judge.h"
 #include "replication/store/upkeep/quarantine.h"
@@ -64,8 +68,9 @@ class IndexBuild {
   // REQUIRES: no stripe is held.
   bool IsBeingPurged(uint32_t family_id) const;
   // Has entries of families that are no more replicated removed. Returns once
-  // that is written down.
-  rocksdb::Status RequestPurge();
+  // that is written down, together with `records`. Busy: a WriteBufferManager
+  // stalls writes, and it is not, but the purge is under way.
+  rocksdb::Status RequestPurge(const std::vector<FamilyRecord>& records);
 
   // How many checks were asked for.
   uint64_t generation() const;
@@ -98,6 +103,12 @@ class IndexBuild {
   // True if a check was asked for since the work began.
   // REQUIRES: mutex_ is held.
   bool Outdated() const { return generation_ != begun_generation_; }
+  // The family, and nothing of others; none if it is not replicated.
+  std::optional<Family> CopyOf(uint32_t family_id) const;
+  // One over the index, from this key on; empty: from the first one.
+  std::unique_ptr<IndexCursor> CursorFrom(std::string_view index_key) const;
+  // Makes the cursor anew, where it is, if it keeps what was dropped.
+  void LetGoOfDropped(std::unique_ptr<IndexCursor>* cursor) const;
   // False: stop. Between two chunks, so that what was dropped meanwhile does
   // not wait for the end of a long check. REQUIRES: no lock is held.
   bool GoesOn();

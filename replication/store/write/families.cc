@@ -1,16 +1,22 @@
 #include "replication/store/write/families.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "replication/session/escape_text.h"
 #include "replication/store/format/index_key.h"
+#include "replication/store/write/patience.h"
 #include "replication/store/write/refusals.h"
 
 namespace rocksync {
 namespace {
 
 using rocksdb::Status;
+
+// With a WriteBufferManager that stalls, until memtables are flushed. Those of
+// dropped families never are.
+constexpr std::chrono::seconds kBudgetPatience{10};
 
 void RemoveById(std::vector<Family>* families, uint32_t id) {
   families->erase(
@@ -138,8 +144,19 @@ Status Families::EndCheck(uint32_t family_id,
 
 Status Families::Write(const std::vector<FamilyRecord>& records,
                        const rocksdb::WriteOptions& options) {
-  return indexed_->db()->Put(options, indexed_->reader().index(),
-                             MetaKey(kFamiliesRecord), Encode(records));
+  rocksdb::WriteBatch batch;
+  Status status = batch.Put(indexed_->reader().index(),
+                            MetaKey(kFamiliesRecord), Encode(records));
+  if (status.ok()) {
+    status = WriteUnlessBudgetStalls(indexed_->db(), options, &batch,
+                                     kBudgetPatience);
+  }
+  if (!status.IsBusy()) return status;
+  return Status::Busy(
+      "rocksync: the WriteBufferManager stalls writes, also that of which "
+      "families there are",
+      "destroy the handles of column families that were dropped, which keep "
+      "their memtables until then, and try again");
 }
 
 // REQUIRES: mutex_ is held.
@@ -223,8 +240,8 @@ rocksdb::ColumnFamilyHandle* Families::Unfinished(const std::string& name) {
   return handle;
 }
 
-Status Families::Drop(rocksdb::ColumnFamilyHandle* handle, bool* purge) {
-  *purge = false;
+Status Families::Drop(rocksdb::ColumnFamilyHandle* handle,
+                      const PurgeRequest& purge) {
   std::lock_guard lock(mutex_);
   const Status known = CheckKnown(handle);
   if (!known.ok()) return known;
@@ -237,47 +254,45 @@ Status Families::Drop(rocksdb::ColumnFamilyHandle* handle, bool* purge) {
 
 // REQUIRES: mutex_ is held.
 Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
-                            bool* purge) {
+                            const PurgeRequest& purge) {
   // Before RocksDB drops it, durably: else, after a crash before it is removed
-  // here, the family would be one that somebody else dropped.
+  // here, the family would be one that somebody else dropped. With this record
+  // an opening that does not find the family purges its entries.
   Status status = NoteMayBeAbsent(id, true, /*durably=*/true);
   if (!status.ok()) return status;
   const bool replicated = IsReplicated(id);
   std::vector<Family> families;
   std::vector<Family> others;
   CopyFamilies(&families, &others);
-  std::vector<FamilyRecord> next_records = records();
   RemoveById(&families, id);
   RemoveById(&others, id);
-  next_records.erase(std::remove_if(next_records.begin(), next_records.end(),
-                                    [id](const FamilyRecord& record) {
-                                      return record.id == id;
-                                    }),
-                     next_records.end());
   auto next = std::make_unique<const FamilyTable>(std::move(families),
                                                   std::move(others));
-  bool dropped = false;
   {
     AllStripesGuard all(indexed_->locks());
+    // Nothing is written behind it with the stripes held: writes may stall
+    // until the application destroys the handle.
     status = indexed_->db()->DropColumnFamily(handle);
-    if (status.ok()) {
-      // It is gone, whether or not that can be recorded.
-      dropped = true;
-      Show(std::move(next), std::move(next_records));
-      if (replicated) dropped_.insert(id);
-      status = Write(records(), rocksdb::WriteOptions());
-    }
+    if (status.ok()) Show(std::move(next), records());
   }
-  if (!dropped) {
+  if (!status.ok()) {
     // Not written now, since the disk may just have failed.
     NoteMayBeAbsent(id, false, /*durably=*/false).PermitUncheckedError();
     return status;
   }
-  if (replicated) {
-    *purge = true;
-    indexed_->digests()->Invalidate();
-  }
-  return status;
+  if (!replicated) return status;
+  dropped_.insert(id);
+  indexed_->digests()->Invalidate();
+  std::vector<FamilyRecord> left = records();
+  left.erase(std::remove_if(left.begin(), left.end(),
+                            [this](const FamilyRecord& record) {
+                              return dropped_.contains(record.id);
+                            }),
+             left.end());
+  status = purge(left);
+  if (status.ok()) SetRecords(std::move(left));
+  // The records go on listing it, so the next opening purges once more.
+  return status.IsBusy() ? Status::OK() : status;
 }
 
 bool Families::WasDropped(uint32_t family_id) {

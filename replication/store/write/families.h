@@ -59,9 +59,16 @@ class Families {
   // Has RocksDB drop it, and then removes it here. With all stripes held in
   // between: RocksDB stops all writes after one that names a family which was
   // dropped meanwhile. So whoever writes to a family by his own decision looks,
-  // under the lock of the key, whether the table still has it. `*purge`: the
-  // index has entries of it that somebody has to remove, whatever the status.
-  rocksdb::Status Drop(rocksdb::ColumnFamilyHandle* handle, bool* purge);
+  // under the lock of the key, whether the table still has it.
+  //
+  // Of a replicated one the index has entries then. `purge` is to have them
+  // removed, and to write in one batch that it will and `records`, which lack
+  // the family: between the two writes a crash would leave the entries for
+  // good. Busy: it was not written, and the purge goes on all the same.
+  using PurgeRequest =
+      std::function<rocksdb::Status(const std::vector<FamilyRecord>& records)>;
+  rocksdb::Status Drop(rocksdb::ColumnFamilyHandle* handle,
+                       const PurgeRequest& purge);
   // Drops begun and ended: odd meanwhile.
   uint64_t drops() const { return drops_; }
   // At some time since the opening it was replicated, and is not any more.
@@ -99,7 +106,7 @@ class Families {
   rocksdb::Status NoteMayBeAbsent(uint32_t family_id, bool absent,
                                   bool durably);
   rocksdb::Status DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
-                             bool* purge);
+                             const PurgeRequest& purge);
   bool IsHandleOf(rocksdb::ColumnFamilyHandle* handle,
                   const Family* family) const;
   // From now on they are known. REQUIRES: all stripes are held.
@@ -115,6 +122,8 @@ class Families {
   std::set<uint32_t> dropped_;  // those that were replicated, by id
   std::map<std::string, rocksdb::ColumnFamilyHandle*> unfinished_;
   mutable std::mutex records_mutex_;
+  // Of the replicated ones, and of those that were dropped whose purge is not
+  // written down.
   std::vector<FamilyRecord> records_;
   std::atomic<uint64_t> drops_{0};
 };

@@ -1,6 +1,7 @@
 #include "replication/store/write/log_watch.h"
 
 #include "replication/base/rocksdb_errors.h"
+#include "replication/base/rocksdb_version.h"
 
 namespace rocksync {
 
@@ -30,10 +31,12 @@ Status LogWatch::writes_stopped() const {
 }
 
 void LogWatch::OnBackgroundError(BackgroundErrorReason reason, Status* error) {
-  // With less RocksDB goes on.
-  if (!error->ok() && error->severity() >= Status::Severity::kHardError) {
+  if (!error->ok()) {
     const std::lock_guard lock(mutex_);
-    stopped_ = *error;
+    // With less RocksDB goes on.
+    const auto stopping = soft_errors_stop_ ? Status::Severity::kSoftError
+                                            : Status::Severity::kHardError;
+    if (error->severity() >= stopping) stopped_ = *error;
   }
   // The second is also said of a log that could not be changed for a new one.
   if (reason != BackgroundErrorReason::kWriteCallback &&
@@ -65,6 +68,10 @@ void LogWatch::OnErrorRecoveryEnd(
   const std::lock_guard lock(mutex_);
   if (!info.new_bg_error.ok()) return;
   stopped_ = Status::OK();
+  if (kSoftErrorsStopAfterFullDisk &&
+      info.old_bg_error.severity() >= Status::Severity::kHardError) {
+    soft_errors_stop_ = info.old_bg_error.IsNoSpace();
+  }
   if (!failed_) return;
   if (new_log_) {
     error_ = Status::OK();

@@ -51,8 +51,9 @@ class LogWatch final : public rocksdb::EventListener {
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
   rocksdb::Status error_;
-  bool new_log_ = false;     // since it failed
-  rocksdb::Status stopped_;  // until RocksDB says that it has recovered
+  bool new_log_ = false;           // since it failed
+  rocksdb::Status stopped_;        // until RocksDB says that it has recovered
+  bool soft_errors_stop_ = false;  // see kSoftErrorsStopAfterFullDisk
 };
 
 }  // namespace rocksync

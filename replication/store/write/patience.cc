@@ -63,6 +63,24 @@ Status WritePatiently(const std::function<Status()>& write,
   return status.IsIncomplete() ? Stalled() : status;
 }
 
+Status WriteUnlessBudgetStalls(rocksdb::DB* db,
+                               const rocksdb::WriteOptions& options,
+                               rocksdb::WriteBatch* batch,
+                               std::chrono::milliseconds patience) {
+  const auto manager = db->GetDBOptions().write_buffer_manager;
+  if (manager == nullptr) return db->Write(options, batch);
+  rocksdb::WriteOptions impatient = options;
+  impatient.no_slowdown = true;
+  return WritePatiently(
+      [&] {
+        const Status status = db->Write(impatient, batch);
+        return status.IsIncomplete() && !manager->ShouldStall()
+                   ? db->Write(options, batch)
+                   : status;
+      },
+      patience);
+}
+
 Status PatientWriter::Write(rocksdb::WriteOptions options,
                             rocksdb::WriteBatch* batch,
                             std::chrono::milliseconds patience) {

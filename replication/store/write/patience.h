@@ -49,6 +49,16 @@ rocksdb::Status WritePatiently(
     const std::function<rocksdb::Status()>& write,
     std::chrono::milliseconds patience = kStallPatience);
 
+// As DB::Write, but Busy if the database's WriteBufferManager still stalls
+// writes after `patience`. Nothing need end such a stall: the memtables of
+// families that were dropped fill the budget until the application destroys
+// their handles, and it may be waiting for this write. Other stalls end by
+// themselves, and are waited for.
+rocksdb::Status WriteUnlessBudgetStalls(
+    rocksdb::DB* db, const rocksdb::WriteOptions& options,
+    rocksdb::WriteBatch* batch,
+    std::chrono::milliseconds patience = kStallPatience);
+
 // Writes to a database with an index that way. Thread-safe.
 class PatientWriter {
  public:

@@ -218,7 +218,7 @@ TEST_F(SharedListenerTest, AnOperatorAsksTheDatabaseOfACluster) {
     std::unique_ptr<AdminClient> operator_of;
     ASSERT_TRUE(IsOk(AdminClient::Open(target, Request(), &operator_of)));
     std::string status;
-    ASSERT_TRUE(IsOk(operator_of->Answer(kPatience, nullptr, &status)));
+    ASSERT_TRUE(IsOk(operator_of->Answer(nullptr, &status)));
     EXPECT_NE(status.find("\"cluster\":\"" + cluster + "\""), std::string::npos)
         << status;
   }
@@ -240,7 +240,7 @@ TEST_F(SharedListenerTest, WhoHasProvenTheSecretIsNotClosedForOneThatHasNot) {
   std::unique_ptr<AdminClient> operator_of;
   ASSERT_TRUE(IsOk(AdminClient::Open(target, request, &operator_of)));
   std::string granted;
-  ASSERT_TRUE(IsOk(operator_of->Answer(kPatience, nullptr, &granted)));
+  ASSERT_TRUE(IsOk(operator_of->Answer(nullptr, &granted)));
   ASSERT_TRUE(IsOk(b_->Sync("orders", *c)));
   const auto view = StoreAccess::NewView(b_->replica("orders").db());
   VerifyTask task;

@@ -2,14 +2,18 @@
 // is given back, as with RocksDB alone: tables, memtables, and what these take
 // of a write buffer budget.
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "rocksdb/merge_operator.h"
 #include "rocksdb/write_buffer_manager.h"
 #include "tests/integration/store/store_fixture.h"
 #include "tests/support/eventually.h"
+#include "tests/support/open_plain.h"
 
 namespace rocksync {
 namespace {
@@ -107,8 +111,100 @@ TEST_P(DroppedFamiliesTest, AScanMeanwhileLetsGoAtItsEnd) {
       << "the index build frees it";
 }
 
+// Until then their memtables alone may stall all writes.
+TEST_P(DroppedFamiliesTest, FillABudgetThatStallsUntilTheirHandlesGo) {
+  db_.reset();
+  budget_ = std::make_shared<rocksdb::WriteBufferManager>(
+      size_t{4} << 20, nullptr, /*allow_stall=*/true);
+  options_.write_buffer_manager = budget_;
+  options_.atomic_flush = true;
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyHandle* family = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "family", &family));
+  ASSERT_ROCKS_OK(db_->Put({}, family, "k", std::string(size_t{8} << 20, 'v')));
+  std::atomic<bool> dropped{false};
+  std::thread dropping([&] {
+    EXPECT_ROCKS_OK(db_->DropColumnFamily(family));
+    dropped = true;
+  });
+  EXPECT_TRUE(Eventually([&] { return dropped.load(); }));
+  if (!dropped) budget_->SetBufferSize(size_t{1} << 30);
+  dropping.join();
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+  EXPECT_EQ(Total().count, 1u);
+}
+
 INSTANTIATE_TEST_SUITE_P(ReplicatedOrNot, DroppedFamiliesTest,
                          ::testing::Bool());
+
+// Merges when it is allowed to; the opening does not wait for that.
+class HeldMerge final : public rocksdb::AssociativeMergeOperator {
+ public:
+  bool Merge(const rocksdb::Slice& /*key*/, const rocksdb::Slice* /*existing*/,
+             const rocksdb::Slice& value, std::string* merged,
+             rocksdb::Logger* /*logger*/) const override {
+    if (std::this_thread::get_id() != opener_) {
+      waits_ = true;
+      EXPECT_TRUE(Eventually([this] { return allowed_.load(); }));
+    }
+    *merged = value.ToString();
+    return true;
+  }
+  const char* Name() const override { return "HeldMerge"; }
+
+  bool waits() const { return waits_; }
+  void Allow() { allowed_ = true; }
+
+ private:
+  const std::thread::id opener_ = std::this_thread::get_id();
+  mutable std::atomic<bool> waits_{false};
+  std::atomic<bool> allowed_{false};
+};
+
+// However long the index build reads one.
+TEST_F(StoreTest, DroppedFamiliesGoWhileAnotherOneIsAdopted) {
+  options_.merge_operator = std::make_shared<HeldMerge>();
+  auto* const merge = static_cast<HeldMerge*>(options_.merge_operator.get());
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+      {"default", options_}, {"cache", rocksdb::ColumnFamilyOptions()}};
+  rocksdb::DBOptions plain_options = options_;
+  plain_options.create_missing_column_families = true;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  {
+    rocksdb::DB* plain = nullptr;
+    ASSERT_ROCKS_OK(
+        OpenPlain(plain_options, Dir(), families, &handles, &plain));
+    ASSERT_ROCKS_OK(plain->Merge({}, handles[0], "k", "v"));
+    ASSERT_ROCKS_OK(plain->Put({}, handles[1], "k", "v"));
+    ASSERT_ROCKS_OK(plain->Flush({}, handles[1]));
+    for (auto* handle : handles) plain->DestroyColumnFamilyHandle(handle);
+    delete plain;
+  }
+  replication_.families = {"default"};
+  replication_.merge_families = {"default"};
+  ReplicatedDB* raw = nullptr;
+  ASSERT_ROCKS_OK(ReplicatedDB::Open(options_, replication_, Dir(), families,
+                                     &handles, &raw));
+  db_.reset(raw);
+  EXPECT_TRUE(Eventually([&] { return merge->waits(); }));
+  std::vector<rocksdb::LiveFileMetaData> tables;
+  db_->GetLiveFilesMetaData(&tables);
+  std::string table;
+  for (const auto& file : tables) {
+    if (file.column_family_name == "cache") table = file.db_path + file.name;
+  }
+  ASSERT_TRUE(std::filesystem::exists(table)) << table;
+  EXPECT_ROCKS_OK(db_->DropColumnFamily(handles[1]));
+  EXPECT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handles[1]));
+  EXPECT_TRUE(Eventually([&] { return !std::filesystem::exists(table); }));
+  EXPECT_FALSE(db_->GetIndexBuildProgress().done);
+  merge->Allow();
+  EXPECT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+  EXPECT_EQ(Total().count, 1u);
+  EXPECT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handles[0]));
+}
 
 }  // namespace
 }  // namespace rocksync

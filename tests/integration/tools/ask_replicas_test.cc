@@ -13,8 +13,10 @@
 #include <thread>
 #include <utility>
 
+#include "replication/admin/admin_client.h"
 #include "replication/admin/admin_messages.h"
 #include "replication/membership/authentication.h"
+#include "replication/peering/heartbeat.h"
 
 namespace rocksync {
 namespace {
@@ -77,6 +79,27 @@ class TalkingConnection : public SilentConnection {
   bool challenged_ = false;
 };
 
+// Of a replica that works on its answer, and then freezes.
+class FreezingConnection final : public TalkingConnection {
+ public:
+  explicit FreezingConnection(int heartbeats)
+      : TalkingConnection(ClusterSecret{}, {}), heartbeats_(heartbeats) {}
+
+  Status Receive(std::string* frame, milliseconds timeout) override {
+    if (!challenged_) {
+      challenged_ = true;
+      return TalkingConnection::Receive(frame, timeout);
+    }
+    if (heartbeats_-- <= 0) return SilentConnection::Receive(frame, timeout);
+    *frame = Heartbeat::Message();
+    return Status::OK();
+  }
+
+ private:
+  int heartbeats_;
+  bool challenged_ = false;
+};
+
 // Nobody is at "down:1"; "connecting:1" does not even let us in.
 class SilentTransport : public Transport {
  public:
@@ -114,6 +137,21 @@ class TalkingTransport final : public SilentTransport {
 
  private:
   const Reply reply_;
+};
+
+class FreezingTransport final : public SilentTransport {
+ public:
+  explicit FreezingTransport(int heartbeats) : heartbeats_(heartbeats) {}
+
+  Status Connect(const std::string& /*address*/, milliseconds /*timeout*/,
+                 const std::function<bool()>& /*cancelled*/,
+                 std::unique_ptr<Connection>* connection) override {
+    *connection = std::make_unique<FreezingConnection>(heartbeats_);
+    return Status::OK();
+  }
+
+ private:
+  const int heartbeats_;
 };
 
 AdminTarget Target() {
@@ -173,6 +211,23 @@ TEST(AskReplicasTest, SaysWhatIsWrongWithAnAnswer) {
   EXPECT_EQ(why("no JSON"), "Corruption: the answer is no JSON object");
   EXPECT_EQ(why("{}"), "Corruption: the answer tells no replica id");
   EXPECT_EQ(why(R"({"replica_id":"00000000000000a1"})"), "OK");
+}
+
+// An answer of several lines is waited for as long as the replica works on it.
+TEST(AdminClientTest, GivesUpAReplicaThatFreezesWhileItWorks) {
+  AdminTarget target = Target();
+  target.timeout = milliseconds(50);
+  target.transport = std::make_shared<FreezingTransport>(3);
+  Request request;
+  request.kind = Request::Kind::kVerify;
+  std::unique_ptr<AdminClient> client;
+  std::string last;
+  ASSERT_TRUE(AdminClient::Open(target, request, &client).ok());
+  EXPECT_TRUE(client->Answer([](const std::string&) {}, &last).IsTimedOut());
+  // Where one line is due nobody could be kept waiting by heartbeats.
+  ASSERT_TRUE(AdminClient::Open(target, request, &client).ok());
+  const Status status = client->Answer(nullptr, &last);
+  EXPECT_FALSE(status.ok() || status.IsTimedOut()) << status.ToString();
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ class ToolTest : public ReplicationTest {
     options.left = left;
     options.right = right;
     options.credentials = TestCredentials();
+    options.credentials.peer_timeout_ms = peer_timeout_ms_;
     options.wait_ms = wait_ms_;
     options.json = json;
     options.max_keys = max_keys;
@@ -80,6 +81,7 @@ class ToolTest : public ReplicationTest {
   }
 
   uint64_t wait_ms_ = 0;
+  uint64_t peer_timeout_ms_ = 30'000;
   std::ostringstream out_;
   std::ostringstream err_;
 };
@@ -119,6 +121,18 @@ TEST_F(ToolTest, TwoRunningReplicas) {
 
   EXPECT_EQ(Verify(a->address(), b->address(), false, 2), kVerifyDifferent);
   EXPECT_THAT(out_.str(), HasSubstr("different: at least 2 keys"));
+}
+
+// It shows meanwhile that it works.
+TEST_F(ToolTest, AReplicaThatComparesForLongIsNotGivenUp) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ASSERT_TRUE(IsOk(a->Start(TestReplica::OnDemand())));
+  ASSERT_TRUE(IsOk(b->Start(TestReplica::OnDemand())));
+  a->Put("left", "x");
+  peer_timeout_ms_ = 1500;
+  wait_ms_ = 3000;
+  EXPECT_EQ(Verify(a->address(), b->address()), kVerifyDifferent) << err_.str();
 }
 
 // `rocksync clone` was killed after it had opened the copy.

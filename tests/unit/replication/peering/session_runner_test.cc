@@ -40,6 +40,14 @@ class ScriptedSession : public Session {
     }
     return absl::OkStatus();
   }
+  absl::Status CheckWhileWaiting() override {
+    if (families_changed_) {
+      left_ = 1;
+      mine_ = true;
+      status_ = absl::UnavailableError("a family was dropped");
+    }
+    return status_;
+  }
   bool done() const override { return left_ == 0; }
   absl::Status status() const override { return status_; }
   const SessionReport& report() const override { return report_; }
@@ -47,10 +55,12 @@ class ScriptedSession : public Session {
   const std::deque<std::string>& received() const { return received_; }
   int read_ahead() const { return read_ahead_; }
   void Observe(const PeerWait* wait) { peer_wait_ = wait; }
+  void ChangeFamilies() { families_changed_ = true; }
 
  private:
   bool mine_;
   int left_;
+  bool families_changed_ = false;
   std::deque<std::string> received_;
   int read_ahead_ = 0;
   const PeerWait* peer_wait_ = nullptr;
@@ -167,6 +177,19 @@ TEST_F(SessionRunnerTest, HeartbeatsAreNoExcuseForEver) {
   EXPECT_TRUE(Mentions(end.status, "raise io_timeout"));
   EXPECT_FALSE(end.connection_usable);
   EXPECT_TRUE(near_.received().empty());
+}
+
+// Else it would wait for a slow peer, which shows that it is alive.
+TEST_F(SessionRunnerTest, AFamilyThatIsDroppedEndsTheWait) {
+  ScriptedSession one(true, 4);
+  one.ChangeFamilies();
+  ASSERT_TRUE(pipe_.listener->Send(beat_, timeout_).ok());
+  const SessionRunEnd end = Run(&one, pipe_.dialer.get());
+  EXPECT_TRUE(end.status.IsTryAgain()) << end.status.ToString();
+  std::string message;
+  ASSERT_TRUE(pipe_.listener->Receive(&message, timeout_).ok());
+  ASSERT_TRUE(pipe_.listener->Receive(&message, timeout_).ok());
+  EXPECT_EQ(message, "turn 1") << "the peer is told";
 }
 
 TEST_F(SessionRunnerTest, NoHeartbeatWhileNobodyWaits) {

@@ -114,7 +114,9 @@ TEST_F(SessionTest, AnErrorSaysThatThisReplicasStorageFailed) {
                            "many open files")},
       {absl::DataLossError("Corruption: block checksum mismatch"),
        absl::DataLossError(
-           "this replica's storage failed: block checksum mismatch")},
+           "this replica's storage failed: block checksum mismatch; restart "
+           "this replica, and if that comes back replace it by a new, empty "
+           "one, which its peers fill")},
       // No fault of storage.
       {absl::UnavailableError("index build in progress"),
        absl::UnavailableError("index build in progress")},

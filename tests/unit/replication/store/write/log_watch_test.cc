@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "replication/base/rocksdb_version.h"
 #include "rocksdb/listener.h"
 #include "rocksdb/status.h"
 
@@ -36,6 +37,33 @@ TEST(LogWatch, TellsWhetherRocksDBTakesWrites) {
   EXPECT_FALSE(watch.writes_stopped().ok()) << "it did not recover";
   recovery.new_bg_error = Status::OK();
   watch.OnErrorRecoveryEnd(recovery);
+  EXPECT_TRUE(watch.writes_stopped().ok());
+}
+
+TEST(LogWatch, ASoftErrorAfterAFullDiskStopsWritesInOlderVersions) {
+  LogWatch watch;
+  const auto full = [&watch](BackgroundErrorReason reason,
+                             Status::Severity severity) {
+    Status error(Status::NoSpace("While appending to 7.sst"), severity);
+    watch.OnBackgroundError(reason, &error);
+    return error;
+  };
+  rocksdb::BackgroundErrorRecoveryInfo recovery;
+  recovery.old_bg_error =
+      full(BackgroundErrorReason::kFlush, Status::Severity::kHardError);
+  watch.OnErrorRecoveryEnd(recovery);
+  EXPECT_TRUE(watch.writes_stopped().ok());
+  for (int i = 0; i < 2; ++i) {
+    recovery.old_bg_error =
+        full(BackgroundErrorReason::kCompaction, Status::Severity::kSoftError);
+    EXPECT_EQ(watch.writes_stopped().IsNoSpace(), kSoftErrorsStopAfterFullDisk);
+    watch.OnErrorRecoveryEnd(recovery);
+    EXPECT_TRUE(watch.writes_stopped().ok());
+  }
+  // Of other errors RocksDB recovers in another way.
+  recovery.old_bg_error = Severe(Status::Severity::kHardError);
+  watch.OnErrorRecoveryEnd(recovery);
+  full(BackgroundErrorReason::kCompaction, Status::Severity::kSoftError);
   EXPECT_TRUE(watch.writes_stopped().ok());
 }
 

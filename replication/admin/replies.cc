@@ -1,0 +1,46 @@
+#include "replication/admin/replies.h"
+
+#include <algorithm>
+
+#include "replication/peering/heartbeat.h"
+
+namespace rocksync {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The asker's own limit for a silent replica is not known here. It may be
+// shorter than this replica's.
+constexpr milliseconds kInterval{250};
+
+}  // namespace
+
+Replies::Replies(Connection* connection, milliseconds io_timeout)
+    : connection_(connection),
+      io_timeout_(io_timeout),
+      heartbeats_([this] { SendHeartbeats(); }) {}
+
+Replies::~Replies() {
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+  }
+  done_changed_.notify_all();
+  heartbeats_.join();
+}
+
+rocksdb::Status Replies::Send(Reply::Kind kind, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  return connection_->Send(ReplyMessage({kind, text}), io_timeout_);
+}
+
+void Replies::SendHeartbeats() {
+  std::unique_lock lock(mutex_);
+  const milliseconds interval = std::min(io_timeout_ / 4, kInterval);
+  while (!done_changed_.wait_for(lock, interval, [this] { return done_; })) {
+    // The next reply says with a better error that the asker is gone.
+    if (!connection_->Send(Heartbeat::Message(), io_timeout_).ok()) return;
+  }
+}
+
+}  // namespace rocksync

@@ -1,0 +1,43 @@
+// The replies to one admin request that takes long.
+
+#ifndef ROCKSYNC_REPLICATION_ADMIN_REPLIES_H_
+#define ROCKSYNC_REPLICATION_ADMIN_REPLIES_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "replication/admin/admin_messages.h"
+#include "rocksdb/status.h"
+#include "rocksync/transport.h"
+
+namespace rocksync {
+
+// While it lives, a thread of its own sends heartbeats, so that the asker can
+// tell a replica that works from one that is gone. Thread-safe.
+class Replies {
+ public:
+  // `connection` must outlive it, and nobody else sends over it meanwhile.
+  Replies(Connection* connection, std::chrono::milliseconds io_timeout);
+  ~Replies();
+  Replies(const Replies&) = delete;
+  Replies& operator=(const Replies&) = delete;
+
+  rocksdb::Status Send(Reply::Kind kind, const std::string& text);
+
+ private:
+  void SendHeartbeats();
+
+  Connection* const connection_;
+  const std::chrono::milliseconds io_timeout_;
+  std::mutex mutex_;  // a heartbeat never comes within another frame
+  std::condition_variable done_changed_;
+  bool done_ = false;
+  std::thread heartbeats_;  // last, as it uses the others
+};
+
+}  // namespace rocksync
+
+#endif  // ROCKSYNC_REPLICATION_ADMIN_REPLIES_H_
