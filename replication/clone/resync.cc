@@ -161,8 +161,14 @@ Status Resyncing::OpenOld() {
   rocksdb::DBOptions options = options_;
   options.create_if_missing = false;
   options.create_missing_column_families = false;
+  // A compaction that meets a block which does not read stops all writes, and
+  // a copy in its place is a remedy for such a block.
+  std::vector<ColumnFamilyDescriptor> families = families_;
+  for (ColumnFamilyDescriptor& family : families) {
+    family.options.disable_auto_compactions = true;
+  }
   if (s.ok()) s = options_file_.Read();
-  if (s.ok()) s = old_.Open(options, replication_, name_, families_);
+  if (s.ok()) s = old_.Open(options, replication_, name_, families);
   if (s.ok()) s = options_file_.PutBack();
   if (!s.ok()) return s;
   manifest_ = CurrentManifest(options_.env, name_);

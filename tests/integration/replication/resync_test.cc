@@ -25,6 +25,7 @@
 #include "tests/integration/replication/silent_port.h"
 #include "tests/integration/replication/version_of.h"
 #include "tests/integration/store/index_equals_data.h"
+#include "tests/support/flip_bit.h"
 #include "tests/support/open_plain.h"
 #include "tests/support/options_text.h"
 #include "tests/support/wrong_clock.h"
@@ -465,6 +466,37 @@ TEST_F(ResyncTest, QuarantinedPairsAreNotDropped) {
   EXPECT_TRUE(Mentions(s, "has 1 quarantined pairs")) << s.ToString();
   ASSERT_TRUE(old_->Open());
   EXPECT_EQ(old_->Scan()["alone"], "is something else");
+}
+
+// A copy is the remedy, so no compaction meets the block first.
+TEST_F(ResyncTest, OfAReplicaWithABlockThatDoesNotRead) {
+  TestReplica::Setting setting = SettingOf("old");
+  setting.adjust = [](rocksdb::Options* options, ReplicatedDBOptions*) {
+    options->compression = rocksdb::kNoCompression;
+    options->disable_auto_compactions = true;
+  };
+  old_ = std::make_unique<TestReplica>(setting);
+  ASSERT_TRUE(old_->Open());
+  Fill(old_.get(), "k", 500, std::string(1000, 'v'));
+  ASSERT_TRUE(IsOk(old_->db()->Flush({})));
+  Meet(old_.get());
+  std::vector<rocksdb::LiveFileMetaData> files;
+  old_->db()->GetLiveFilesMetaData(&files);
+  std::string table;
+  for (const auto& file : files) {
+    if (file.column_family_name == "default") table = file.db_path + file.name;
+  }
+  incarnation_ = old_->db()->Identity().incarnation;
+  expected_ = old_->Scan();
+  old_->Put("alone", "1");
+  expected_["alone"] = "1";
+  old_->Close();
+  FlipABit(table, static_cast<std::streamoff>(fs::file_size(table) / 2));
+  families_[0].options.level0_file_num_compaction_trigger = 2;
+  resync_.copy_from_share = 0;
+  ASSERT_TRUE(IsOk(Resync()));
+  EXPECT_TRUE(result_.copied);
+  ExpectUpToDate();
 }
 
 // By default from 0.15 of what the source then has.
