@@ -177,7 +177,10 @@ struct RestampResult {
 //    else the old pairs come back. A drop waits for writes that are under way,
 //    those of a session too, which then ends with TryAgain, as it does when a
 //    replicated family is created; as with RocksDB, the application itself must
-//    not write to a family while it drops it.
+//    not write to a family while it drops it. Both calls are Busy if a
+//    WriteBufferManager still stalls writes after ten seconds, as it may for
+//    good while dropped families whose handles are not destroyed fill its
+//    budget. Destroy these, and call again.
 //
 // A foreign write is one that bypasses rocksync: through a TransactionDB that
 // wraps this one, GetRootDB(), GetBaseDB(), DeleteFilesInRange, or another

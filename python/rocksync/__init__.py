@@ -408,7 +408,10 @@ class Database(_Closable, collections.abc.MutableMapping):
     moment at which it began. len() reads all keys, and so does list(), which
     asks for the length first; scan() reads them once. Two of them are equal if
     they are one object: compare dict(a) with dict(b), or call
-    Replicator.verify."""
+    Replicator.verify.
+
+    It is open until close(), the end of its `with`, or the end of the program,
+    also when nothing refers to it any more."""
 
     def __init__(self, path, cluster, secret, create, open_copy_as_new_replica, apply_hook):
         self._db = self._way = None

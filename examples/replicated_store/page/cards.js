@@ -75,6 +75,7 @@ function ofOneCluster(one, other) {
 
 const OF_ANOTHER = "of another cluster";
 const NOT_REACHED = "not reached";
+const NO_MEMBER = "not in the member list";
 
 // Of an error its first clause, without the kind of status before it.
 function reasonOf(error) {
@@ -114,9 +115,8 @@ function theReason(peers) {
 function strangeness(replica) {
   const stats = replica.status.stats;
   if (!ofOneCluster(replica, replicas[0])) return [["warn", OF_ANOTHER]];
-  const isNoMember = (peer) => whoIsNoMember(peer) === stats.replica_id;
-  const heard = replicas.filter((other) => told(other)).flatMap((other) => told(other).stats.peers);
-  return heard.some(isNoMember) ? [["warn", "not in the member list"]] : [];
+  const heard = [replica, ...replicas].filter(told).flatMap((one) => told(one).stats.peers);
+  return heard.map(whoIsNoMember).some((who) => who && who === stats.replica_id) ? [["warn", NO_MEMBER]] : [];
 }
 
 // What a replica says of its peers, each once: a list of the same, then which
@@ -151,7 +151,9 @@ function complaintsOf(replica) {
   const own = ownTroubles(replica);
   const hasSessions = own.every(([, , stops]) => !stops);
   const strange = strangeness(replica);
-  const all = [...own.map(([level, word]) => [level, word]), ...strange,
+  const mine = own.map(([level, word]) => [level, word]);
+  const is = (bad) => ([level]) => (level === "bad") === bad;
+  const all = [...mine.filter(is(true)), ...strange, ...mine.filter(is(false)),
     ...(hasSessions && !strange.length ? troublesWithPeers(replica) : [])];
   if (all.length) return all;
   const met = replica.status.stats.peers.filter(wasMet);

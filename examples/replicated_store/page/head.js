@@ -65,6 +65,9 @@ const ACCUSATIONS = {
   "a peer fails": (about, by) => `sessions of ${by} with ${about} fail`,
   "a peer is behind": (about, by, many) => `${about} ${many ? "lag" : "lags"} behind the writes of ${by}`};
 
+// Of whom this is said, sessions fail for that.
+const EXPLAINS = [NOT_REACHED, OF_ANOTHER, NO_MEMBER];
+
 function accusation({ word, about, names }, whom) {
   return ACCUSATIONS[word](whom, few(names), about.length > 1);
 }
@@ -73,7 +76,8 @@ function sentence(group) {
   const { word, about, names, why } = group;
   if (about.length) return accusation(group, few(about)) + (why ? `: ${why}` : "");
   const said = names.length > 1 ? word.replace(/^its /, "their ") : word;
-  const accusations = group.accusations.map((of) => accusation(of, "it") + (of.why ? `: ${of.why}` : ""));
+  const because = (of) => of.why && !EXPLAINS.includes(word) ? `: ${of.why}` : "";
+  const accusations = group.accusations.map((of) => accusation(of, "it") + because(of));
   return [`${few(names)}: ${said}`, ...accusations].join("; ");
 }
 

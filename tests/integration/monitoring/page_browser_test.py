@@ -361,6 +361,11 @@ class BrowserTest(unittest.TestCase):
         given = [replica_of(1, "a", [peer_of(3, last_error=ahead)]), replica_of(3, "c")]
         self.assertEqual(self.shown(given, "#verdict")[0],
                          "sessions of a with c fail: some pairs were not replicated: 2 too far in the future")
+        full = "Operation failed. Try again.: this replica's storage failed: No space left on device: While appending"
+        given = [replica_of(1, "a", [peer_of(3, last_error=full)]), replica_of(3, "c")]
+        given[1]["status"]["stats"]["paused"] = True
+        self.assertEqual(self.shown(given, "#verdict")[0],
+                         "c: paused; sessions of a with it fail: this replica's storage failed: No space left on device: While appending")
         behind = {"stream": {"open": 1, "lag_pairs": 5, "lag_ms": 70_000}}
         lagging = [replica_of(1, "a", [peer_of(3, **behind)]), replica_of(3, "c")]
         lagging[0]["status"]["stats"]["stream"]["lag_ms"] = 70_000
@@ -375,6 +380,9 @@ class BrowserTest(unittest.TestCase):
                  replica_of(2, "b", [peer_of(1), peer_of(3, last_error=lacks)]),
                  replica_of(3, "c", [peer_of(1, last_error=lacks), peer_of(2, last_error=lacks)])]
         self.assertEqual(self.shown(given, "#verdict")[0], "c: not in the member list; sessions of a and b with it fail")
+        # Whatever else is wrong with it, and whoever says so.
+        given[2]["status"]["stats"].update(paused=True, peers=[])
+        self.assertEqual(self.shown(given, "#verdict")[0], "c: not in the member list; sessions of a and b with it fail; c: paused")
 
     def test_a_stream_tells_what_is_in_flight_and_nothing_of_a_peer_that_is_away(self):
         self.assertRegex(self.card(peer_of(3)), r"stream to c\s+nothing in flight")
