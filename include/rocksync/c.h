@@ -238,7 +238,9 @@ rocksdb_t* rocksync_rocksdb(rocksync_t* db, char** errptr);
 
 /* The handle belongs to the database, as those above, and stays valid after the
    family was dropped: with it RocksDB keeps the family's tables and memtables.
-   Destroy it to have them back. */
+   Destroy it to have them back. After an error RocksDB may have made the family
+   all the same: call it again, which goes on with that one, or list the
+   families before the next opening. */
 rocksdb_column_family_handle_t* rocksync_create_column_family(
     rocksync_t* db, const rocksdb_options_t* options, const char* name,
     char** errptr);

@@ -86,7 +86,7 @@ rocksdb::Status AdminServer::Verify(Connection* connection,
         if (!sent.ok()) return;
         sent = replies.Send(Reply::Kind::kLine, ToJson(difference).Text());
       },
-      &result);
+      [&replies] { return replies.asker_is_gone(); }, &result);
   if (!s.ok()) return s;
   if (!sent.ok()) return sent;
   return replies.Send(Reply::Kind::kDone, VerifyJson(result));

@@ -18,10 +18,11 @@
 
 namespace rocksync {
 
-// Replicator::Verify.
+// Replicator::Verify, which ends between two looks once `cancelled`.
 using VerifyCall = std::function<rocksdb::Status(
     const std::string& peer, const VerifyOptions& options,
-    const DifferenceCallback& differs, VerifyResult* result)>;
+    const DifferenceCallback& differs, const std::function<bool()>& cancelled,
+    VerifyResult* result)>;
 
 // Thread-safe. `replica` and `clones` must outlive it.
 class AdminServer {

@@ -38,8 +38,10 @@ void Replies::SendHeartbeats() {
   std::unique_lock lock(mutex_);
   const milliseconds interval = std::min(io_timeout_ / 4, kInterval);
   while (!done_changed_.wait_for(lock, interval, [this] { return done_; })) {
-    // The next reply says with a better error that the asker is gone.
-    if (!connection_->Send(Heartbeat::Message(), io_timeout_).ok()) return;
+    if (!connection_->Send(Heartbeat::Message(), io_timeout_).ok()) {
+      asker_is_gone_ = true;
+      return;
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #ifndef ROCKSYNC_REPLICATION_ADMIN_REPLIES_H_
 #define ROCKSYNC_REPLICATION_ADMIN_REPLIES_H_
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -27,6 +28,9 @@ class Replies {
 
   rocksdb::Status Send(Reply::Kind kind, const std::string& text);
 
+  // A heartbeat could not be sent: nobody waits for the answer any more.
+  bool asker_is_gone() const { return asker_is_gone_; }
+
  private:
   void SendHeartbeats();
 
@@ -35,6 +39,7 @@ class Replies {
   std::mutex mutex_;  // a heartbeat never comes within another frame
   std::condition_variable done_changed_;
   bool done_ = false;
+  std::atomic<bool> asker_is_gone_{false};
   std::thread heartbeats_;  // last, as it uses the others
 };
 

@@ -3,6 +3,9 @@
 #include <string>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "replication/session/no_space.h"
 
 namespace rocksync {
@@ -78,12 +81,17 @@ const char* StorageRemedy(const rocksdb::Status& status) {
 }
 
 rocksdb::Status NameOwnStorage(const rocksdb::Status& status) {
-  if (!IsStorageFailure(status)) return status;
-  const std::string text =
-      "this replica's storage failed: " + status.ToString() + "; " +
-      StorageRemedy(status);
-  return status.IsCorruption() ? rocksdb::Status::Corruption(text)
-                               : rocksdb::Status::IOError(text);
+  if (!status.IsIOError() && !status.IsCorruption()) return status;
+  const std::string whole = status.ToString();
+  absl::string_view text = whole;
+  if (!absl::ConsumePrefix(&text, "IO error: ")) {
+    absl::ConsumePrefix(&text, "Corruption: ");
+  }
+  const std::string named = absl::StrCat(
+      "this replica's storage failed: ", text, "; ", StorageRemedy(status));
+  if (status.IsCorruption()) return rocksdb::Status::Corruption(named);
+  return status.IsNoSpace() ? rocksdb::Status::NoSpace(named)
+                            : rocksdb::Status::IOError(named);
 }
 
 rocksdb::Status ToRocksDb(const absl::Status& status) {

@@ -46,8 +46,8 @@ class Carrier {
     if (const uint64_t left_out = from_snapshot_->LeftOut(); left_out > 0) {
       return absl::FailedPreconditionError(absl::StrCat(
           "the replica has ", left_out,
-          " quarantined pairs, which a resync would drop; let sessions repair "
-          "them, or save them by `rocksync rescue`"));
+          " quarantined pairs, which a resync would drop; let sessions with "
+          "peers repair or resolve them first"));
     }
     auto to = to_->TakeSnapshot(cancelled_);
     if (!to.ok()) return to.status();

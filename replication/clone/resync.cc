@@ -79,7 +79,8 @@ class Resyncing {
     if (s.ok()) s = Meet();
     if (!s.ok()) return s;
     if (!result_->copied) return LetASessionDoIt();
-    s = Copy();
+    s = CheckNothingIsQuarantined();
+    if (s.ok()) s = Copy();
     if (s.ok()) s = MeetAgain();
     if (s.ok()) s = CarryOverWhatIsMissing();
     if (s.ok()) s = Switch();
@@ -93,6 +94,7 @@ class Resyncing {
  private:
   Status CheckArguments() const;
   Status OpenOld();
+  Status CheckNothingIsQuarantined() const;
   Status Meet();
   bool MuchIsToCome(Link* link) const;
   Status LetASessionDoIt();
@@ -249,6 +251,17 @@ bool Resyncing::MuchIsToCome(Link* link) const {
       (report.compared ? report.elements : report.elements_compared);
   return static_cast<double>(to_come) >=
          resync_.copy_from_share * static_cast<double>(looked_at);
+}
+
+// As far as it is known before the index is read, which what is carried over
+// takes: not to copy all in vain.
+Status Resyncing::CheckNothingIsQuarantined() const {
+  const uint64_t quarantined = old_.db()->GetIndexStats().quarantined_now;
+  if (quarantined == 0) return Status::OK();
+  return Status::InvalidArgument(
+      "the replica has " + std::to_string(quarantined) +
+          " quarantined pairs, which a resync would drop",
+      "let sessions with peers repair or resolve them first");
 }
 
 Status Resyncing::LetASessionDoIt() {

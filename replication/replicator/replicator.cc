@@ -58,6 +58,8 @@ rocksdb::Status ShareListener(const ReplicatorOptions& options,
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+// Of a comparison whose asker may go.
+constexpr milliseconds kCancelledPoll{250};
 // Of the pause before a peer that is paused is asked again: up to 2 s.
 constexpr int kMostDoublings = 4;
 
@@ -76,7 +78,9 @@ class ReplicatorImpl : public Replicator {
   rocksdb::Status SyncNow(const std::string& peer) override;
   rocksdb::Status Verify(const std::string& peer, const VerifyOptions& options,
                          const DifferenceCallback& differs,
-                         VerifyResult* result) override;
+                         VerifyResult* result) override {
+    return VerifyUnless([] { return false; }, peer, options, differs, result);
+  }
   rocksdb::Status ScrubNow() override;
   rocksdb::Status SetPeers(const std::vector<std::string>& peers) override;
   void Pause() override;
@@ -88,6 +92,12 @@ class ReplicatorImpl : public Replicator {
   std::string listen_address() const override;
 
  private:
+  // Verify for an asker that may go: then it ends between two looks.
+  rocksdb::Status VerifyUnless(const std::function<bool()>& cancelled,
+                               const std::string& peer,
+                               const VerifyOptions& options,
+                               const DifferenceCallback& differs,
+                               VerifyResult* result);
   // Counts a call of the application that is under way.
   class Call {
    public:
@@ -189,8 +199,9 @@ ReplicatorImpl::ReplicatorImpl(const ReplicatorOptions& options,
             session_dialers_.RecordIncomingSession(id, result);
           },
           [this](const std::string& peer, const VerifyOptions& how,
-                 const DifferenceCallback& differs, VerifyResult* result) {
-            return Verify(peer, how, differs, result);
+                 const DifferenceCallback& differs,
+                 const std::function<bool()>& cancelled, VerifyResult* result) {
+            return VerifyUnless(cancelled, peer, how, differs, result);
           }) {
   replica_.scrub_stats = [this] { return scrubber_.stats(); };
 }
@@ -364,17 +375,20 @@ rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
   return result.status;
 }
 
-rocksdb::Status ReplicatorImpl::Verify(const std::string& peer,
-                                       const VerifyOptions& options,
-                                       const DifferenceCallback& differs,
-                                       VerifyResult* result) {
+rocksdb::Status ReplicatorImpl::VerifyUnless(
+    const std::function<bool()>& cancelled, const std::string& peer,
+    const VerifyOptions& options, const DifferenceCallback& differs,
+    VerifyResult* result) {
   if (rocksdb::Status s = CheckMayMeet("Verify", peer); !s.ok()) return s;
   const Call call(this);
   if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
   VerificationSteps steps;
-  steps.sleep = [this](milliseconds time) {
-    SleepOrStop(time);
-    return !replica_.stopping;
+  const auto goes_on = [&] { return !replica_.stopping && !cancelled(); };
+  steps.sleep = [&](milliseconds time) {
+    for (; time > milliseconds(0) && goes_on(); time -= kCancelledPoll) {
+      SleepOrStop(std::min(time, kCancelledPoll));
+    }
+    return goes_on();
   };
   steps.session = [&](const VerifyTask& task, VerifiedPeer* verified,
                       SessionReport* report) {

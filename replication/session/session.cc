@@ -98,6 +98,8 @@ std::string KindOf(const absl::Status& status) {
 constexpr char kCorruptionRemedy[] =
     "; restart this replica, and if that comes back replace it by a new, empty "
     "one, which its peers fill";
+constexpr char kIOErrorRemedy[] =
+    "; remove the cause, and restart this replica if it takes no writes";
 
 // An error of this replica's storage, so that whoever reads it beside the name
 // of the peer does not take it for the peer's. Others are as they were: what
@@ -112,11 +114,12 @@ absl::Status NameWhose(const absl::Status& status) {
     if (absl::ConsumePrefix(&text, kind)) break;
   }
   // Unless it names one already.
-  const bool needs_remedy =
-      absl::IsDataLoss(status) && !absl::StrContains(text, "replica");
+  const bool has_remedy = full || absl::StrContains(text, "replica");
+  const char* const remedy =
+      absl::IsDataLoss(status) ? kCorruptionRemedy : kIOErrorRemedy;
   absl::Status named(status.code(),
                      absl::StrCat("this replica's storage failed: ", text,
-                                  needs_remedy ? kCorruptionRemedy : ""));
+                                  has_remedy ? "" : remedy));
   if (full) named.SetPayload(kNoSpacePayload, absl::Cord());
   return named;
 }

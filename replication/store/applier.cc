@@ -45,11 +45,15 @@ struct Applier::Batch {
   };
 
   std::span<const Pair> pairs;
-  const FamilyTable& families;  // whose ordinals the pairs name
+  const FamilyTable& names;  // of the families whose ordinals the pairs name
   const Sender& sender;
   const Terms& terms;
   const std::function<bool()>& cancelled;
   std::vector<ApplyOutcome>* outcomes;
+
+  // From when the stripes are held: a drop ends before that or after this batch
+  // (see Writer::CommitOne).
+  FamiliesInUse in_use{};
 
   // Place.
   std::vector<uint64_t> positions{};
@@ -70,8 +74,13 @@ struct Applier::Batch {
   std::vector<std::pair<size_t, StoredEntry>> releases{};
   uint64_t repaired = 0;
 
+  // Without its handle.
   const Family& FamilyOf(size_t i) const {
-    return families.families()[pairs[i].family];
+    return names.families()[pairs[i].family];
+  }
+  // With it. REQUIRES: the stripes are held.
+  const Family& HeldFamilyOf(size_t i) const {
+    return in_use->families()[pairs[i].family];
   }
   IndexKey KeyOf(size_t i) const {
     return {positions[i], FamilyOf(i).id, pairs[i].key};
@@ -84,20 +93,20 @@ Terms Applier::terms() const {
 }
 
 absl::Status Applier::Apply(std::span<const Pair> pairs,
-                            const FamilyTable& families, const Sender& sender,
+                            const FamilyTable& names, const Sender& sender,
                             const Terms& terms,
                             const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes) {
   const IndexBuildProgress progress = index_build_->Progress();
   if (!progress.done) return absl::UnavailableError(InProgressText(progress));
   for (const Pair& pair : pairs) {
-    if (pair.family >= families.families().size()) {
+    if (pair.family >= names.families().size()) {
       return absl::InvalidArgumentError("a pair of an unknown family");
     }
   }
   const Status status = WaitOutStall(
       [&] {
-        Batch batch{pairs, families, sender, terms, cancelled, outcomes};
+        Batch batch{pairs, names, sender, terms, cancelled, outcomes};
         return ApplyOnce(&batch);
       },
       cancelled);
@@ -141,6 +150,7 @@ Status Applier::ApplyOnce(Batch* batch) {
     return Status::Incomplete("waiting for writers of the same keys");
   }
   StripeSetGuard guard(indexed_->locks(), batch->stripes, std::adopt_lock);
+  batch->in_use = indexed_->families();
   Status status = CheckTerms(*batch);
   if (!status.ok()) return status;
   // Under the locks: whoever writes these keys next draws a later version.
@@ -179,8 +189,7 @@ void Applier::Place(Batch* batch) {
 
 Status Applier::CheckTerms(const Batch& batch) const {
   // A family may have gone meanwhile, and ordinals changed.
-  const FamiliesInUse now = indexed_->families();
-  if (!now->ReplicatesAs(batch.families)) {
+  if (!batch.in_use->ReplicatesAs(batch.names)) {
     return Status::TryAgain(
         "rocksync: a replicated column family was created or dropped",
         "reconnecting");
@@ -260,7 +269,7 @@ Status Applier::Contend(Batch* batch) {
 
 Status Applier::ContendOne(Batch* batch, size_t i) {
   const Pair& pair = batch->pairs[i];
-  const Family& family = batch->FamilyOf(i);
+  const Family& family = batch->HeldFamilyOf(i);
   const IndexKey key = batch->KeyOf(i);
   const bool known = batch->current[i].has_value();
   StoredEntry current = known ? *batch->current[i] : StoredEntry();

@@ -35,10 +35,10 @@ class Applier {
   // The present member list and stable time.
   Terms terms() const;
 
-  // By what was agreed upon with the peer. `families`: by whose ordinals the
-  // pairs name theirs. Unavailable: what was agreed upon holds no longer, or
-  // these are not the families of now.
-  absl::Status Apply(std::span<const Pair> pairs, const FamilyTable& families,
+  // By what was agreed upon with the peer. `names`: of the families by whose
+  // ordinals the pairs name theirs; no handles are used. Unavailable: what was
+  // agreed upon holds no longer, or these are not the families of now.
+  absl::Status Apply(std::span<const Pair> pairs, const FamilyTable& names,
                      const Sender& sender, const Terms& terms,
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes);

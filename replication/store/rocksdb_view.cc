@@ -83,9 +83,8 @@ class RocksDBView final : public ReplicaView {
   absl::Status Apply(std::span<const Pair> pairs,
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override {
-    const FamiliesInUse now = store_->indexed()->families();
-    return now->ReplicatesAs(*families_)
-               ? store_->applier()->Apply(pairs, *now, sender_, terms(),
+    return FamiliesAreTheSame()
+               ? store_->applier()->Apply(pairs, *families_, sender_, terms(),
                                           cancelled, outcomes)
                : FamiliesChanged();
   }

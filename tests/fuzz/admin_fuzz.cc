@@ -91,7 +91,7 @@ class Replica {
   AdminServer server_{
       database_.replica(), &clones_,
       [](const std::string&, const VerifyOptions&, const DifferenceCallback&,
-         VerifyResult*) { return Status::OK(); }};
+         const std::function<bool()>&, VerifyResult*) { return Status::OK(); }};
   const std::unique_ptr<ReplicaView> view_ =
       StoreAccess::NewView(database_.replica()->db);
 };

@@ -526,6 +526,10 @@ Status OpenIndexed(const rocksdb::DBOptions& options,
   if (!status.ok()) return status;
   Opening opening(options, replication, name, predecessor);
   status = opening.Run(column_families);
+  if (status.IsNoSpace() && !IsOurError(status)) {
+    return Status::NoSpace("rocksync: " + name + " cannot be opened",
+                           "make room on its disk: " + status.ToString());
+  }
   if (!status.ok()) return NameDamagedFile(status, options.env, name);
   opening.Release(handles, opened);
   return status;

@@ -268,19 +268,22 @@ Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
   RemoveById(&others, id);
   auto next = std::make_unique<const FamilyTable>(std::move(families),
                                                   std::move(others));
+  bool dropped = false;
   {
     AllStripesGuard all(indexed_->locks());
     // Nothing is written behind it with the stripes held: writes may stall
     // until the application destroys the handle.
     status = indexed_->db()->DropColumnFamily(handle);
-    if (status.ok()) Show(std::move(next), records());
+    dropped = status.ok() || WasDroppedAllTheSame(handle, status);
+    if (dropped) Show(std::move(next), records());
   }
-  if (!status.ok()) {
+  if (!dropped) {
     // Not written now, since the disk may just have failed.
     NoteMayBeAbsent(id, false, /*durably=*/false).PermitUncheckedError();
     return status;
   }
   if (!replicated) return status;
+  const Status said = status;
   dropped_.insert(id);
   indexed_->digests()->Invalidate();
   std::vector<FamilyRecord> left = records();
@@ -292,7 +295,16 @@ Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
   status = purge(left);
   if (status.ok()) SetRecords(std::move(left));
   // The records go on listing it, so the next opening purges once more.
-  return status.IsBusy() ? Status::OK() : status;
+  return !said.ok() || status.IsBusy() ? said : status;
+}
+
+// With fail_if_options_file_error RocksDB drops a family, and then fails as it
+// cannot write its OPTIONS file. A second try says that it is gone.
+bool Families::WasDroppedAllTheSame(rocksdb::ColumnFamilyHandle* handle,
+                                    const Status& error) const {
+  if (!error.IsIOError()) return false;
+  const Status again = indexed_->db()->DropColumnFamily(handle);
+  return again.ok() || again.IsInvalidArgument();
 }
 
 bool Families::WasDropped(uint32_t family_id) {

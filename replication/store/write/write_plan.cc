@@ -89,7 +89,7 @@ class Planner final : public BatchHandler {
   Status Add(Kind kind, uint32_t id, const Slice& key, const Slice& value) {
     const Family* family = families_.Find(id);
     if (family == nullptr) return Elsewhere(id);
-    PlannedOperation operation{kind, family, key, value, 0};
+    PlannedOperation operation{kind, id, key, value, 0};
     if (kind != Kind::kDeleteRange) {
       operation.position = hasher_.Position(family->name, key.ToStringView());
       plan_->stripes.Add(StripeOf(operation.position));

@@ -21,10 +21,10 @@ namespace rocksync {
 struct PlannedOperation {
   enum class Kind : uint8_t { kPut, kDelete, kMerge, kDeleteRange, kOther };
   Kind kind = Kind::kPut;
-  const Family* family = nullptr;  // null for kOther
-  rocksdb::Slice key;              // kDeleteRange: begin
-  rocksdb::Slice value;            // kDeleteRange: end
-  uint64_t position = 0;           // of key; not for kDeleteRange
+  uint32_t family_id = 0;  // not for kOther
+  rocksdb::Slice key;      // kDeleteRange: begin
+  rocksdb::Slice value;    // kDeleteRange: end
+  uint64_t position = 0;   // of key; not for kDeleteRange
 };
 
 struct PlannedBatch {
@@ -40,7 +40,7 @@ struct PlannedBatch {
   bool has_unknown = false;
 };
 
-// Takes a batch apart. `batch` and `families` must outlive the plan.
+// Takes a batch apart. `batch` must outlive the plan.
 // InvalidArgument: it puts what is too large.
 rocksdb::Status PlanBatch(const ReplicatedDBOptions& options,
                           const rocksdb::WriteBatch& batch,

@@ -65,7 +65,7 @@ bool IsOneOperation(const rocksdb::WriteBatch& batch,
   constexpr size_t kHeaderAndTag = 12 + 1;
   const PlannedOperation& only = plan.operations.front();
   size_t bytes = kHeaderAndTag + VarintBytes(only.key.size()) + only.key.size();
-  if (only.family->id != 0) bytes += VarintBytes(only.family->id);
+  if (only.family_id != 0) bytes += VarintBytes(only.family_id);
   if (only.kind == PlannedOperation::Kind::kPut) {
     bytes += VarintBytes(only.value.size()) + only.value.size();
   }
@@ -127,9 +127,10 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   // Of one that is closed RocksDB's default handle is gone, too.
   Status open = indexed_->CheckOpen();
   if (!open.ok()) return open;
-  const FamiliesInUse now = indexed_->families();
+  FamiliesInUse now = indexed_->families();
   const Family* const family = families_->Find(*now, handle);
   if (family == nullptr) {
+    now = {};  // see CommitOne
     const Status known = families_->CheckKnown(handle);
     if (!known.ok()) return known;
     return value != nullptr ? indexed_->db()->Put(options, handle, key, *value)
@@ -149,11 +150,17 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   if (!status.ok()) return status;
   const uint64_t position =
       indexed_->hasher().Position(family->name, key.ToStringView());
-  return CommitOne(options, wall_ms, handle, *family, position, key, value);
+  const uint32_t id = family->id;
+  now = {};
+  return CommitOne(options, wall_ms, handle, id, position, key, value);
 }
 
+// No table of families is in use while a write waits for a lock or in RocksDB:
+// it would keep the memtables of families that are dropped meanwhile, and a
+// write buffer budget that these fill would stall the write for good. With
+// stripes held a table may be, as no drop can end then.
 Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
-                         ColumnFamilyHandle* handle, const Family& family,
+                         ColumnFamilyHandle* handle, uint32_t family_id,
                          uint64_t position, const Slice& key,
                          const Slice* value) {
   indexed_->memtable().FetchBucket(position);
@@ -177,14 +184,14 @@ Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
     const Status drawn =
         indexed_->DrawVersion(wall_ms, &entry.version, gives_up);
     if (!drawn.ok()) return drawn;
-    indexed_->PutEntry(batch, {position, family.id, key.ToStringView()}, entry);
+    indexed_->PutEntry(batch, {position, family_id, key.ToStringView()}, entry);
     indexed_->digests()->Note(position);
     indexed_->memtable().FetchNode(position);
     return indexed_->db()->Write(options, batch);
   });
   if (status.ok() && indexed_->changes()->attached()) {
     const Change change{
-        family.id, key.ToStringView(), entry.version, value == nullptr,
+        family_id, key.ToStringView(), entry.version, value == nullptr,
         value == nullptr ? std::string_view() : value->ToStringView()};
     indexed_->changes()->Append({&change, 1});
   }
@@ -195,7 +202,7 @@ Status Writer::WriteMany(const WriteOptions& options,
                          rocksdb::WriteBatch* batch) {
   if (batch == nullptr) return Status::Corruption("Batch is nullptr!");
   Status status = indexed_->CheckOpen();
-  const FamiliesInUse now = indexed_->families();
+  FamiliesInUse now = indexed_->families();
   PlannedBatch plan;
   if (status.ok()) {
     status =
@@ -203,6 +210,7 @@ Status Writer::WriteMany(const WriteOptions& options,
   }
   if (!status.ok()) return status;
   if (plan.operations.empty() && !plan.has_unknown) {
+    now = {};  // see CommitOne
     return indexed_->db()->Write(options, batch);
   }
   const uint64_t wall_ms = indexed_->WallMs();
@@ -212,9 +220,12 @@ Status Writer::WriteMany(const WriteOptions& options,
   if (IsOneOperation(*batch, plan)) {
     const PlannedOperation& only = plan.operations.front();
     const bool put = only.kind == PlannedOperation::Kind::kPut;
-    return CommitOne(options, wall_ms, only.family->handle(), *only.family,
-                     only.position, only.key, put ? &only.value : nullptr);
+    ColumnFamilyHandle* const handle = now->Find(only.family_id)->handle();
+    now = {};
+    return CommitOne(options, wall_ms, handle, only.family_id, only.position,
+                     only.key, put ? &only.value : nullptr);
   }
+  now = {};
   const auto gives_up = NotSlowedDown(indexed_->db(), options);
   if (plan.has_range) {
     // Which keys it deletes is known only once nobody writes.
@@ -279,8 +290,7 @@ Status Writer::CommitVerbatim(const WriteOptions& options,
     const std::string_view value = operation.value.ToStringView();
     indexed_->PutEntry(
         &written,
-        {operation.position, operation.family->id,
-         operation.key.ToStringView()},
+        {operation.position, operation.family_id, operation.key.ToStringView()},
         IssuedEntry(version, operation.kind == PlannedOperation::Kind::kPut
                                  ? &value
                                  : nullptr));
@@ -295,7 +305,7 @@ Status Writer::CommitVerbatim(const WriteOptions& options,
   for (const PlannedOperation& operation : plan.operations) {
     const bool put = operation.kind == PlannedOperation::Kind::kPut;
     changes.Add(operation.position,
-                {operation.family->id, operation.key.ToStringView(), version,
+                {operation.family_id, operation.key.ToStringView(), version,
                  !put, put ? operation.value.ToStringView() : ""});
   }
   indexed_->changes()->Append(changes.Take());
@@ -394,14 +404,14 @@ Status Writer::Update(const WriteOptions& options,
   Status status = indexed_->CheckOpen();
   if (status.ok()) status = CheckNotInCallback(indexed_);
   if (status.ok()) status = RefuseOptions(options);
-  UpdatedPlaces places;
-  if (status.ok()) status = FindPlaces(keys, &places);
+  StripeSet stripes;
+  if (status.ok()) status = FindPlaces(keys, &stripes);
   if (!status.ok()) return status;
-  const PatientGuard guard(indexed_->locks(), places.stripes,
+  const PatientGuard guard(indexed_->locks(), stripes,
                            NotSlowedDown(indexed_->db(), options));
   if (!guard.held()) return WouldBeSlowedDown();
   std::vector<std::optional<std::string>> before;
-  status = ReadBefore(keys, places, &before);
+  status = ReadBefore(keys, &before);
   if (!status.ok()) return status;
   std::vector<std::optional<std::string>> after = before;
   {
@@ -418,12 +428,11 @@ Status Writer::Update(const WriteOptions& options,
 }
 
 Status Writer::FindPlaces(const std::vector<UpdatedKey>& keys,
-                          UpdatedPlaces* places) const {
+                          StripeSet* stripes) const {
   std::set<std::pair<uint32_t, std::string>> distinct;
-  places->in_use = indexed_->families();
+  const FamiliesInUse now = indexed_->families();
   for (const UpdatedKey& updated : keys) {
-    const Family* const family =
-        families_->Find(*places->in_use, updated.family);
+    const Family* const family = families_->Find(*now, updated.family);
     if (family == nullptr) {
       const Status known = families_->CheckKnown(updated.family);
       return !known.ok() ? known
@@ -442,22 +451,26 @@ Status Writer::FindPlaces(const std::vector<UpdatedKey>& keys,
           "rocksync: Update names a key twice",
           family->name + " 0x" + updated.key.ToString(true));
     }
-    places->families.push_back(family);
-    places->stripes.Add(StripeOf(
+    stripes->Add(StripeOf(
         indexed_->hasher().Position(family->name, updated.key.ToStringView())));
   }
   return Status::OK();
 }
 
 Status Writer::ReadBefore(
-    const std::vector<UpdatedKey>& keys, const UpdatedPlaces& places,
+    const std::vector<UpdatedKey>& keys,
     std::vector<std::optional<std::string>>* before) const {
   before->resize(keys.size());
+  const FamiliesInUse now = indexed_->families();
   for (size_t i = 0; i < keys.size(); ++i) {
+    const Family* const family = families_->Find(*now, keys[i].family);
+    if (family == nullptr) {
+      return Status::InvalidArgument(
+          "rocksync: a column family was dropped while Update waited for it");
+    }
     std::string value;
-    const Status status =
-        GetPlain(indexed_->db(), rocksdb::ReadOptions(), *places.families[i],
-                 keys[i].key.ToStringView(), &value);
+    const Status status = GetPlain(indexed_->db(), rocksdb::ReadOptions(),
+                                   *family, keys[i].key.ToStringView(), &value);
     if (status.ok()) (*before)[i] = std::move(value);
     if (!status.ok() && !status.IsNotFound()) return status;
   }

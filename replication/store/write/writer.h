@@ -46,17 +46,12 @@ class Writer {
                          const UpdateFunction& change);
 
  private:
-  // Where the keys of an Update are.
-  struct UpdatedPlaces {
-    FamiliesInUse in_use;
-    std::vector<const Family*> families;  // a key's, in the order of the keys
-    StripeSet stripes;
-  };
+  // The stripes of the keys of an Update.
   rocksdb::Status FindPlaces(const std::vector<UpdatedKey>& keys,
-                             UpdatedPlaces* places) const;
+                             StripeSet* stripes) const;
   // REQUIRES: the stripes are held.
   rocksdb::Status ReadBefore(
-      const std::vector<UpdatedKey>& keys, const UpdatedPlaces& places,
+      const std::vector<UpdatedKey>& keys,
       std::vector<std::optional<std::string>>* before) const;
   // REQUIRES: the stripes are held.
   rocksdb::Status WriteChanged(
@@ -79,7 +74,7 @@ class Writer {
   rocksdb::Status CommitOne(const rocksdb::WriteOptions& options,
                             uint64_t wall_ms,
                             rocksdb::ColumnFamilyHandle* handle,
-                            const Family& family, uint64_t position,
+                            uint32_t family_id, uint64_t position,
                             const rocksdb::Slice& key,
                             const rocksdb::Slice* value);
   rocksdb::Status CommitVerbatim(const rocksdb::WriteOptions& options,

@@ -3,12 +3,16 @@
 // of a write buffer budget.
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "rocksdb/file_system.h"
 #include "rocksdb/merge_operator.h"
 #include "rocksdb/write_buffer_manager.h"
 #include "tests/integration/store/store_fixture.h"
@@ -134,6 +138,105 @@ TEST_P(DroppedFamiliesTest, FillABudgetThatStallsUntilTheirHandlesGo) {
   ASSERT_ROCKS_OK(Put("k", "v"));
   ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(Total().count, 1u);
+}
+
+// Does what it is told before an OPTIONS file is made, as a drop does at its
+// end.
+class BeforeOptionsFile final : public rocksdb::FileSystemWrapper {
+ public:
+  BeforeOptionsFile() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+  const char* Name() const override { return "BeforeOptionsFile"; }
+
+  rocksdb::IOStatus NewWritableFile(
+      const std::string& name, const rocksdb::FileOptions& options,
+      std::unique_ptr<rocksdb::FSWritableFile>* file,
+      rocksdb::IODebugContext* debug) override {
+    if (act_ && name.find("OPTIONS-") != std::string::npos) {
+      const rocksdb::IOStatus status = act_();
+      if (!status.ok()) return status;
+    }
+    return FileSystemWrapper::NewWritableFile(name, options, file, debug);
+  }
+  // Not while a database works.
+  void Do(std::function<rocksdb::IOStatus()> act) { act_ = std::move(act); }
+
+ private:
+  std::function<rocksdb::IOStatus()> act_;
+};
+
+// A write that began before the drop waits for the end of a stall, which comes
+// with the memtables of the dropped family.
+TEST_P(DroppedFamiliesTest, AWriteThatBeganBeforeKeepsNoMemtables) {
+  db_.reset();
+  const auto files = std::make_shared<BeforeOptionsFile>();
+  const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
+  options_.env = env.get();
+  budget_ = std::make_shared<rocksdb::WriteBufferManager>(
+      size_t{4} << 20, nullptr, /*allow_stall=*/true);
+  options_.write_buffer_manager = budget_;
+  options_.atomic_flush = true;
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyHandle* family = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "family", &family));
+  ASSERT_ROCKS_OK(db_->Put({}, family, "k", std::string(size_t{8} << 20, 'v')));
+  std::vector<std::thread> writers;
+  std::atomic<int> written{0};
+  files->Do([&] {
+    writers.emplace_back([&] {
+      EXPECT_ROCKS_OK(Put("one", "v"));
+      ++written;
+    });
+    writers.emplace_back([&] {
+      rocksdb::WriteBatch batch;
+      EXPECT_ROCKS_OK(batch.Put("two", "v"));
+      EXPECT_ROCKS_OK(batch.Put("three", "v"));
+      EXPECT_ROCKS_OK(db_->Write({}, &batch));
+      ++written;
+    });
+    writers.emplace_back([&] {
+      EXPECT_ROCKS_OK(db_->Update({}, db_->DefaultColumnFamily(), "four",
+                                  [](std::optional<std::string>* value) {
+                                    *value = "v";
+                                    return rocksdb::Status::OK();
+                                  }));
+      ++written;
+    });
+    // Until they wait for the drop, most likely.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return rocksdb::IOStatus::OK();
+  });
+  EXPECT_ROCKS_OK(db_->DropColumnFamily(family));
+  files->Do(nullptr);
+  EXPECT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
+  EXPECT_TRUE(Eventually([&] { return written == 3; }));
+  if (written < 3) budget_->SetBufferSize(size_t{1} << 30);
+  for (std::thread& writer : writers) writer.join();
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+  EXPECT_EQ(Total().count, 4u);
+  db_.reset();
+}
+
+// RocksDB has dropped it by then.
+TEST_P(DroppedFamiliesTest, GoWhereTheOptionsFileCannotBeWritten) {
+  db_.reset();
+  const auto files = std::make_shared<BeforeOptionsFile>();
+  const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
+  options_.env = env.get();
+  options_.fail_if_options_file_error = true;
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyHandle* family = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "family", &family));
+  ASSERT_ROCKS_OK(db_->Put({}, family, "k", "v"));
+  ASSERT_ROCKS_OK(Put("k", "v"));
+  files->Do([] { return rocksdb::IOStatus::NoSpace("no OPTIONS file"); });
+  EXPECT_TRUE(db_->DropColumnFamily(family).IsIOError());
+  files->Do(nullptr);
+  EXPECT_TRUE(db_->Put({}, family, "k", "v").IsInvalidArgument());
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
+  ASSERT_ROCKS_OK(Put("k", "later"));
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+  EXPECT_EQ(Total().count, 1u);
+  db_.reset();
 }
 
 INSTANTIATE_TEST_SUITE_P(ReplicatedOrNot, DroppedFamiliesTest,

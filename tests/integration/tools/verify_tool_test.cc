@@ -11,6 +11,7 @@
 #include <string>
 
 #include "nlohmann/json.hpp"
+#include "replication/admin/admin_client.h"
 #include "replication/metrics/json.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/store_access.h"
@@ -19,6 +20,7 @@
 #include "rocksync/replica_id.h"
 #include "rocksync/trial_certificates.h"
 #include "tests/integration/replication/replica_fixture.h"
+#include "tests/support/eventually.h"
 #include "tests/support/open_plain.h"
 #include "tools/clone.h"
 #include "tools/status.h"
@@ -133,6 +135,32 @@ TEST_F(ToolTest, AReplicaThatComparesForLongIsNotGivenUp) {
   peer_timeout_ms_ = 1500;
   wait_ms_ = 3000;
   EXPECT_EQ(Verify(a->address(), b->address()), kVerifyDifferent) << err_.str();
+}
+
+// Else each would keep a thread and a place among the connections for its wait.
+TEST_F(ToolTest, AReplicaStopsComparingForAnAskerThatIsGone) {
+  const auto a = NewReplica("a");
+  const auto b = NewReplica("b");
+  ReplicatorOptions options = TestReplica::OnDemand();
+  options.max_accepted = 1;
+  ASSERT_TRUE(IsOk(a->Start(options)));
+  ASSERT_TRUE(IsOk(b->Start(TestReplica::OnDemand())));
+  a->Put("left", "x");
+  AdminTarget target;
+  ASSERT_TRUE(IsOk(MakeTarget(TestCredentials(), &target)));
+  target.address = a->address();
+  Request request;
+  request.kind = Request::Kind::kVerify;
+  request.peer = b->address();
+  request.max_keys = 10;
+  request.wait_ms = 3'600'000;
+  std::unique_ptr<AdminClient> asker;
+  ASSERT_TRUE(IsOk(AdminClient::Open(target, request, &asker)));
+  EXPECT_NE(Verify(a->address(), b->address()), kVerifyDifferent);
+  asker.reset();
+  EXPECT_TRUE(Eventually([&] {
+    return Verify(a->address(), b->address()) == kVerifyDifferent;
+  })) << err_.str();
 }
 
 // `rocksync clone` was killed after it had opened the copy.

@@ -110,8 +110,10 @@ TEST_F(SessionTest, AnErrorSaysThatThisReplicasStorageFailed) {
   };
   const std::pair<absl::Status, absl::Status> cases[] = {
       {absl::InternalError("IO error: While open: Too many open files"),
-       absl::InternalError("this replica's storage failed: While open: Too "
-                           "many open files")},
+       absl::InternalError(
+           "this replica's storage failed: While open: Too many open files; "
+           "remove the cause, and restart this replica if it takes no "
+           "writes")},
       {absl::DataLossError("Corruption: block checksum mismatch"),
        absl::DataLossError(
            "this replica's storage failed: block checksum mismatch; restart "
@@ -164,7 +166,9 @@ TEST_F(SessionTest, WhoFailsAsItHearsEqualSaysNothingMore) {
   EXPECT_FALSE(initiator->NextMessage(&message));
   EXPECT_TRUE(initiator->done());
   EXPECT_EQ(initiator->status(),
-            absl::InternalError("this replica's storage failed: x"));
+            absl::InternalError(
+                "this replica's storage failed: x; remove the cause, and "
+                "restart this replica if it takes no writes"));
 }
 
 TEST_F(SessionTest, WhoIsSendingLearnsThatThePeerTakesNoMore) {
