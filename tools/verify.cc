@@ -97,8 +97,20 @@ Status VerifyRunning(const VerifyToolOptions& options, Printer* printer,
   status = AdminClient::Open(target, request, &admin_client);
   std::string last;
   if (status.ok()) {
+    bool begun = false;
     status = admin_client->Answer(
-        [&](const std::string& line) { printer->Difference(line); }, &last);
+        [&](const std::string& line) {
+          begun = true;
+          printer->Difference(line);
+        },
+        &last);
+    if (begun && status.IsIOError()) {
+      status = Status::IOError(
+          status.ToString(),
+          "a replica gives up an asker that takes nothing for the replica's "
+          "io_timeout: if the output was not read for as long, write it into a "
+          "file");
+    }
   }
   return status.ok() ? printer->Result(last, equal) : status;
 }

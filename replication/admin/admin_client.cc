@@ -79,7 +79,10 @@ rocksdb::Status AdminClient::Answer(
   for (;;) {
     std::string message;
     rocksdb::Status s = (*connection_)->Receive(&message, target_.timeout);
-    if (s.ok() && line != nullptr && Heartbeat::Is(message)) continue;
+    if (s.ok() && line != nullptr && Heartbeat::Is(message)) {
+      s = (*connection_)->Send(Heartbeat::Message(), target_.timeout);
+      if (s.ok()) continue;
+    }
     Reply reply;
     if (s.ok()) s = ToRocksDb(ReadReply(message, &reply));
     if (!s.ok()) return s;

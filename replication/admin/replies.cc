@@ -34,11 +34,24 @@ rocksdb::Status Replies::Send(Reply::Kind kind, const std::string& text) {
   return connection_->Send(ReplyMessage({kind, text}), io_timeout_);
 }
 
+bool Replies::IsAskerGone(std::chrono::steady_clock::time_point* heard) {
+  if (!connection_->Send(Heartbeat::Message(), io_timeout_).ok()) return true;
+  std::string message;
+  rocksdb::Status status;
+  while ((status = connection_->Receive(&message, milliseconds(0))).ok()) {
+    if (!Heartbeat::Is(message)) return true;
+    *heard = std::chrono::steady_clock::now();
+  }
+  return !status.IsTimedOut() ||
+         std::chrono::steady_clock::now() - *heard > io_timeout_;
+}
+
 void Replies::SendHeartbeats() {
   std::unique_lock lock(mutex_);
+  auto heard = std::chrono::steady_clock::now();
   const milliseconds interval = std::min(io_timeout_ / 4, kInterval);
   while (!done_changed_.wait_for(lock, interval, [this] { return done_; })) {
-    if (!connection_->Send(Heartbeat::Message(), io_timeout_).ok()) {
+    if (IsAskerGone(&heard)) {
       asker_is_gone_ = true;
       return;
     }

@@ -17,7 +17,8 @@
 namespace rocksync {
 
 // While it lives, a thread of its own sends heartbeats, so that the asker can
-// tell a replica that works from one that is gone. Thread-safe.
+// tell a replica that works from one that is gone. The asker sends each one
+// back, by which the replica knows that somebody waits. Thread-safe.
 class Replies {
  public:
   // `connection` must outlive it, and nobody else sends over it meanwhile.
@@ -28,11 +29,14 @@ class Replies {
 
   rocksdb::Status Send(Reply::Kind kind, const std::string& text);
 
-  // A heartbeat could not be sent: nobody waits for the answer any more.
+  // Nobody waits for the answer any more: a heartbeat could not be sent, or
+  // none came back for io_timeout.
   bool asker_is_gone() const { return asker_is_gone_; }
 
  private:
   void SendHeartbeats();
+  // REQUIRES: mutex_ is held.
+  bool IsAskerGone(std::chrono::steady_clock::time_point* heard);
 
   Connection* const connection_;
   const std::chrono::milliseconds io_timeout_;

@@ -84,8 +84,10 @@ rocksdb::Status NameOwnStorage(const rocksdb::Status& status) {
   if (!status.IsIOError() && !status.IsCorruption()) return status;
   const std::string whole = status.ToString();
   absl::string_view text = whole;
-  if (!absl::ConsumePrefix(&text, "IO error: ")) {
-    absl::ConsumePrefix(&text, "Corruption: ");
+  // Which the new status says again.
+  for (const absl::string_view kind :
+       {"IO error: ", "Corruption: ", "No space left on device: "}) {
+    absl::ConsumePrefix(&text, kind);
   }
   const std::string named = absl::StrCat(
       "this replica's storage failed: ", text, "; ", StorageRemedy(status));

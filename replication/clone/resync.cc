@@ -253,10 +253,13 @@ bool Resyncing::MuchIsToCome(Link* link) const {
          resync_.copy_from_share * static_cast<double>(looked_at);
 }
 
-// As far as it is known before the index is read, which what is carried over
-// takes: not to copy all in vain.
+// As carrying over does, but not to copy all in vain.
 Status Resyncing::CheckNothingIsQuarantined() const {
-  const uint64_t quarantined = old_.db()->GetIndexStats().quarantined_now;
+  const auto view = StoreAccess::NewView(old_.db());
+  const auto snapshot = view->TakeSnapshot([&] { return Cancelled(clone_); });
+  // Not known now, as of a replica that re-checks its index.
+  if (!snapshot.ok()) return Status::OK();
+  const uint64_t quarantined = (*snapshot)->LeftOut();
   if (quarantined == 0) return Status::OK();
   return Status::InvalidArgument(
       "the replica has " + std::to_string(quarantined) +

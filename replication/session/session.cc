@@ -114,7 +114,7 @@ absl::Status NameWhose(const absl::Status& status) {
     if (absl::ConsumePrefix(&text, kind)) break;
   }
   // Unless it names one already.
-  const bool has_remedy = full || absl::StrContains(text, "replica");
+  const bool has_remedy = full || absl::StrContains(text, "rocksync: ");
   const char* const remedy =
       absl::IsDataLoss(status) ? kCorruptionRemedy : kIOErrorRemedy;
   absl::Status named(status.code(),

@@ -464,6 +464,8 @@ TEST_F(ResyncTest, QuarantinedPairsAreNotDropped) {
   const rocksdb::Status s = Resync();
   EXPECT_FALSE(s.ok());
   EXPECT_TRUE(Mentions(s, "has 1 quarantined pairs")) << s.ToString();
+  EXPECT_FALSE(fs::exists(ResyncDirectory(Env(), Dir())))
+      << "nothing is copied";
   ASSERT_TRUE(old_->Open());
   EXPECT_EQ(old_->Scan()["alone"], "is something else");
 }

@@ -137,12 +137,16 @@ TEST_F(ToolTest, AReplicaThatComparesForLongIsNotGivenUp) {
   EXPECT_EQ(Verify(a->address(), b->address()), kVerifyDifferent) << err_.str();
 }
 
-// Else each would keep a thread and a place among the connections for its wait.
-TEST_F(ToolTest, AReplicaStopsComparingForAnAskerThatIsGone) {
+// Else it would keep a thread and a place among the connections for its wait.
+class AskerTest : public ToolTest,
+                  public ::testing::WithParamInterface<bool> {};
+
+TEST_P(AskerTest, ThatIsGoneOrFrozenIsComparedForNoMore) {
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
   ReplicatorOptions options = TestReplica::OnDemand();
   options.max_accepted = 1;
+  if (GetParam()) options.io_timeout = milliseconds(2000);
   ASSERT_TRUE(IsOk(a->Start(options)));
   ASSERT_TRUE(IsOk(b->Start(TestReplica::OnDemand())));
   a->Put("left", "x");
@@ -157,11 +161,14 @@ TEST_F(ToolTest, AReplicaStopsComparingForAnAskerThatIsGone) {
   std::unique_ptr<AdminClient> asker;
   ASSERT_TRUE(IsOk(AdminClient::Open(target, request, &asker)));
   EXPECT_NE(Verify(a->address(), b->address()), kVerifyDifferent);
-  asker.reset();
+  const bool frozen = GetParam();
+  if (!frozen) asker.reset();
   EXPECT_TRUE(Eventually([&] {
     return Verify(a->address(), b->address()) == kVerifyDifferent;
   })) << err_.str();
 }
+
+INSTANTIATE_TEST_SUITE_P(GoneOrFrozen, AskerTest, ::testing::Bool());
 
 // `rocksync clone` was killed after it had opened the copy.
 TEST_F(ToolTest, ACloneThatWasOpenedIsProvenByTheNextRun) {
