@@ -108,6 +108,10 @@ bool NamesFile(const Status& status, std::string_view extension) {
 
 bool NamesManifest(const Status& status) { return Has(status, "/MANIFEST-"); }
 
+bool OnlyLacksOptionsFile(const Status& status) {
+  return status.IsIOError() && Has(status, "Unable to persist options");
+}
+
 bool IsUnknownTableFormat(const Status& status) {
   return status.IsInvalidArgument() && Has(status, "format_version");
 }

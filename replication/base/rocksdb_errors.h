@@ -55,6 +55,11 @@ std::string TableNotFound(const rocksdb::Status& status,
 bool NamesFile(const rocksdb::Status& status, std::string_view extension);
 bool NamesManifest(const rocksdb::Status& status);
 
+// A call that makes or drops a column family, or sets options, has done so, but
+// the OPTIONS file could not be written (DBOptions::fail_if_options_file_error;
+// newer versions always say it).
+bool OnlyLacksOptionsFile(const rocksdb::Status& status);
+
 // The options name a format of tables that RocksDB does not know.
 bool IsUnknownTableFormat(const rocksdb::Status& status);
 // A value was merged, and the options have no merge operator.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "replication/base/rocksdb_errors.h"
 #include "replication/session/escape_text.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/write/patience.h"
@@ -274,7 +275,7 @@ Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
     // Nothing is written behind it with the stripes held: writes may stall
     // until the application destroys the handle.
     status = indexed_->db()->DropColumnFamily(handle);
-    dropped = status.ok() || WasDroppedAllTheSame(handle, status);
+    dropped = status.ok() || OnlyLacksOptionsFile(status);
     if (dropped) Show(std::move(next), records());
   }
   if (!dropped) {
@@ -296,15 +297,6 @@ Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
   if (status.ok()) SetRecords(std::move(left));
   // The records go on listing it, so the next opening purges once more.
   return !said.ok() || status.IsBusy() ? said : status;
-}
-
-// With fail_if_options_file_error RocksDB drops a family, and then fails as it
-// cannot write its OPTIONS file. A second try says that it is gone.
-bool Families::WasDroppedAllTheSame(rocksdb::ColumnFamilyHandle* handle,
-                                    const Status& error) const {
-  if (!error.IsIOError()) return false;
-  const Status again = indexed_->db()->DropColumnFamily(handle);
-  return again.ok() || again.IsInvalidArgument();
 }
 
 bool Families::WasDropped(uint32_t family_id) {

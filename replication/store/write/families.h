@@ -107,8 +107,6 @@ class Families {
                                   bool durably);
   rocksdb::Status DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
                              const PurgeRequest& purge);
-  bool WasDroppedAllTheSame(rocksdb::ColumnFamilyHandle* handle,
-                            const rocksdb::Status& error) const;
   bool IsHandleOf(rocksdb::ColumnFamilyHandle* handle,
                   const Family* family) const;
   // From now on they are known. REQUIRES: all stripes are held.

@@ -40,6 +40,12 @@ Status RefuseOptions(const WriteOptions& options) {
       "the family out of ReplicatedDBOptions::families");
 }
 
+Status FamilyIsGone() {
+  return Status::InvalidArgument(
+      "rocksync: a column family was dropped while a write to it waited",
+      "write to a family before it is dropped, or not at all");
+}
+
 bool OnlyDeletes(const PlannedBatch& plan) {
   return std::all_of(
       plan.operations.begin(), plan.operations.end(),
@@ -151,8 +157,8 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
   const uint64_t position =
       indexed_->hasher().Position(family->name, key.ToStringView());
   const uint32_t id = family->id;
-  now = {};
-  return CommitOne(options, wall_ms, handle, id, position, key, value);
+  return CommitOne(options, wall_ms, std::move(now), handle, id, position, key,
+                   value);
 }
 
 // No table of families is in use while a write waits for a lock or in RocksDB:
@@ -160,9 +166,9 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
 // write buffer budget that these fill would stall the write for good. With
 // stripes held a table may be, as no drop can end then.
 Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
-                         ColumnFamilyHandle* handle, uint32_t family_id,
-                         uint64_t position, const Slice& key,
-                         const Slice* value) {
+                         FamiliesInUse in_use, ColumnFamilyHandle* handle,
+                         uint32_t family_id, uint64_t position,
+                         const Slice& key, const Slice* value) {
   indexed_->memtable().FetchBucket(position);
   rocksdb::WriteBatch* const batch = ScratchBatch();
   StoredEntry entry;
@@ -176,11 +182,14 @@ Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
     entry = IssuedEntry({}, nullptr);
   }
   if (!status.ok()) return status;
+  in_use = {};
 
   // The version is drawn under the lock: versions of a key and their commits
   // come in the same order.
   const auto gives_up = NotSlowedDown(indexed_->db(), options);
   status = WithStripe(indexed_->locks(), StripeOf(position), gives_up, [&] {
+    // A drop that the application does not wait for; RocksDB would stop.
+    if (!indexed_->reader().IsReplicated(family_id)) return FamilyIsGone();
     const Status drawn =
         indexed_->DrawVersion(wall_ms, &entry.version, gives_up);
     if (!drawn.ok()) return drawn;
@@ -221,9 +230,8 @@ Status Writer::WriteMany(const WriteOptions& options,
     const PlannedOperation& only = plan.operations.front();
     const bool put = only.kind == PlannedOperation::Kind::kPut;
     ColumnFamilyHandle* const handle = now->Find(only.family_id)->handle();
-    now = {};
-    return CommitOne(options, wall_ms, handle, only.family_id, only.position,
-                     only.key, put ? &only.value : nullptr);
+    return CommitOne(options, wall_ms, std::move(now), handle, only.family_id,
+                     only.position, only.key, put ? &only.value : nullptr);
   }
   now = {};
   const auto gives_up = NotSlowedDown(indexed_->db(), options);
@@ -272,6 +280,13 @@ Status Writer::CommitPlanned(const WriteOptions& options,
                              const std::function<bool()>& gives_up,
                              uint64_t wall_ms, const rocksdb::WriteBatch& batch,
                              const PlannedBatch& plan) {
+  // Planned before the stripes were held.
+  for (const PlannedOperation& operation : plan.operations) {
+    if (operation.kind != PlannedOperation::Kind::kOther &&
+        !indexed_->reader().IsReplicated(operation.family_id)) {
+      return FamilyIsGone();
+    }
+  }
   Version version;
   const Status status = indexed_->DrawVersion(wall_ms, &version, gives_up);
   if (!status.ok()) return status;
@@ -464,10 +479,7 @@ Status Writer::ReadBefore(
   const FamiliesInUse now = indexed_->families();
   for (size_t i = 0; i < keys.size(); ++i) {
     const Family* const family = families_->Find(*now, keys[i].family);
-    if (family == nullptr) {
-      return Status::InvalidArgument(
-          "rocksync: a column family was dropped while Update waited for it");
-    }
+    if (family == nullptr) return FamilyIsGone();
     std::string value;
     const Status status = GetPlain(indexed_->db(), rocksdb::ReadOptions(),
                                    *family, keys[i].key.ToStringView(), &value);

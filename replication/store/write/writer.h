@@ -72,7 +72,7 @@ class Writer {
                                 const rocksdb::WriteBatch& batch,
                                 const PlannedBatch& plan);
   rocksdb::Status CommitOne(const rocksdb::WriteOptions& options,
-                            uint64_t wall_ms,
+                            uint64_t wall_ms, FamiliesInUse in_use,
                             rocksdb::ColumnFamilyHandle* handle,
                             uint32_t family_id, uint64_t position,
                             const rocksdb::Slice& key,

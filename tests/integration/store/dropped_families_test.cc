@@ -140,12 +140,38 @@ TEST_P(DroppedFamiliesTest, FillABudgetThatStallsUntilTheirHandlesGo) {
   EXPECT_EQ(Total().count, 1u);
 }
 
+// Fails to append to a MANIFEST when it is told to.
+class ManifestFile final : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  ManifestFile(std::unique_ptr<rocksdb::FSWritableFile> file,
+               const std::atomic<bool>* fails)
+      : FSWritableFileOwnerWrapper(std::move(file)), fails_(fails) {}
+  rocksdb::IOStatus Append(const rocksdb::Slice& data,
+                           const rocksdb::IOOptions& options,
+                           rocksdb::IODebugContext* debug) override {
+    return *fails_ ? rocksdb::IOStatus::IOError("no MANIFEST")
+                   : FSWritableFileOwnerWrapper::Append(data, options, debug);
+  }
+  rocksdb::IOStatus Append(const rocksdb::Slice& data,
+                           const rocksdb::IOOptions& options,
+                           const rocksdb::DataVerificationInfo& info,
+                           rocksdb::IODebugContext* debug) override {
+    return *fails_
+               ? rocksdb::IOStatus::IOError("no MANIFEST")
+               : FSWritableFileOwnerWrapper::Append(data, options, info, debug);
+  }
+
+ private:
+  const std::atomic<bool>* const fails_;
+};
+
 // Does what it is told before an OPTIONS file is made, as a drop does at its
 // end.
 class BeforeOptionsFile final : public rocksdb::FileSystemWrapper {
  public:
   BeforeOptionsFile() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
   const char* Name() const override { return "BeforeOptionsFile"; }
+  void FailManifest(bool fails) { manifest_fails_ = fails; }
 
   rocksdb::IOStatus NewWritableFile(
       const std::string& name, const rocksdb::FileOptions& options,
@@ -155,13 +181,20 @@ class BeforeOptionsFile final : public rocksdb::FileSystemWrapper {
       const rocksdb::IOStatus status = act_();
       if (!status.ok()) return status;
     }
-    return FileSystemWrapper::NewWritableFile(name, options, file, debug);
+    const rocksdb::IOStatus status =
+        FileSystemWrapper::NewWritableFile(name, options, file, debug);
+    if (status.ok() && name.find("MANIFEST-") != std::string::npos) {
+      *file =
+          std::make_unique<ManifestFile>(std::move(*file), &manifest_fails_);
+    }
+    return status;
   }
   // Not while a database works.
   void Do(std::function<rocksdb::IOStatus()> act) { act_ = std::move(act); }
 
  private:
   std::function<rocksdb::IOStatus()> act_;
+  std::atomic<bool> manifest_fails_{false};
 };
 
 // A write that began before the drop waits for the end of a stall, which comes
@@ -216,13 +249,21 @@ TEST_P(DroppedFamiliesTest, AWriteThatBeganBeforeKeepsNoMemtables) {
   db_.reset();
 }
 
+// Newer versions always do.
+template <typename Options>
+void FailWithoutOptionsFile(Options* options) {
+  if constexpr (requires { options->fail_if_options_file_error; }) {
+    options->fail_if_options_file_error = true;
+  }
+}
+
 // RocksDB has dropped it by then.
 TEST_P(DroppedFamiliesTest, GoWhereTheOptionsFileCannotBeWritten) {
   db_.reset();
   const auto files = std::make_shared<BeforeOptionsFile>();
   const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
   options_.env = env.get();
-  options_.fail_if_options_file_error = true;
+  FailWithoutOptionsFile(&options_);
   ASSERT_ROCKS_OK(Open());
   rocksdb::ColumnFamilyHandle* family = nullptr;
   ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "family", &family));
@@ -237,6 +278,29 @@ TEST_P(DroppedFamiliesTest, GoWhereTheOptionsFileCannotBeWritten) {
   ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(Total().count, 1u);
   db_.reset();
+}
+
+// RocksDB has not dropped it, and takes no writes before it is opened anew.
+TEST_P(DroppedFamiliesTest, StayIfTheManifestCannotBeWritten) {
+  db_.reset();
+  const auto files = std::make_shared<BeforeOptionsFile>();
+  const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
+  options_.env = env.get();
+  ASSERT_ROCKS_OK(Open());
+  rocksdb::ColumnFamilyHandle* family = nullptr;
+  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "family", &family));
+  ASSERT_ROCKS_OK(db_->Put({}, family, "k", "v"));
+  files->FailManifest(true);
+  EXPECT_TRUE(db_->DropColumnFamily(family).IsIOError());
+  files->FailManifest(false);
+  std::string value;
+  EXPECT_ROCKS_OK(db_->Get({}, family, "k", &value));
+  EXPECT_EQ(db_->ReplicatedFamilies().size(), Replicated() ? 2u : 1u);
+  ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(family));
+  db_.reset();
+  std::vector<std::string> names;
+  ASSERT_ROCKS_OK(rocksdb::DB::ListColumnFamilies({}, Dir(), &names));
+  EXPECT_EQ(names.size(), 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(ReplicatedOrNot, DroppedFamiliesTest,

@@ -97,6 +97,9 @@ TEST(RocksDBErrorsTest, FilesThatAreNamed) {
 }
 
 TEST(RocksDBErrorsTest, OptionsAndTables) {
+  EXPECT_TRUE(OnlyLacksOptionsFile(
+      Status::IOError("Unable to persist options.", "IO error: no space")));
+  EXPECT_FALSE(OnlyLacksOptionsFile(Status::IOError("/d/OPTIONS-7: no space")));
   EXPECT_TRUE(IsUnknownTableFormat(Status::InvalidArgument(
       "Unsupported BlockBasedTable format_version. Please check")));
   EXPECT_TRUE(LacksMergeOperator(
