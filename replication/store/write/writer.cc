@@ -188,11 +188,11 @@ Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
   // come in the same order.
   const auto gives_up = NotSlowedDown(indexed_->db(), options);
   status = WithStripe(indexed_->locks(), StripeOf(position), gives_up, [&] {
-    // A drop that the application does not wait for; RocksDB would stop.
-    if (!indexed_->reader().IsReplicated(family_id)) return FamilyIsGone();
     const Status drawn =
         indexed_->DrawVersion(wall_ms, &entry.version, gives_up);
     if (!drawn.ok()) return drawn;
+    // A drop that the application does not wait for; RocksDB would stop.
+    if (!indexed_->reader().IsReplicated(family_id)) return FamilyIsGone();
     indexed_->PutEntry(batch, {position, family_id, key.ToStringView()}, entry);
     indexed_->digests()->Note(position);
     indexed_->memtable().FetchNode(position);
@@ -280,6 +280,9 @@ Status Writer::CommitPlanned(const WriteOptions& options,
                              const std::function<bool()>& gives_up,
                              uint64_t wall_ms, const rocksdb::WriteBatch& batch,
                              const PlannedBatch& plan) {
+  Version version;
+  const Status status = indexed_->DrawVersion(wall_ms, &version, gives_up);
+  if (!status.ok()) return status;
   // Planned before the stripes were held.
   for (const PlannedOperation& operation : plan.operations) {
     if (operation.kind != PlannedOperation::Kind::kOther &&
@@ -287,9 +290,6 @@ Status Writer::CommitPlanned(const WriteOptions& options,
       return FamilyIsGone();
     }
   }
-  Version version;
-  const Status status = indexed_->DrawVersion(wall_ms, &version, gives_up);
-  if (!status.ok()) return status;
   return plan.verbatim ? CommitVerbatim(options, batch, plan, version)
                        : CommitRewritten(options, batch, plan, version);
 }
