@@ -16,12 +16,39 @@ namespace {
 
 // Whether the replica that has the family dials.
 class DroppedFamily : public ReplicationTest,
-                      public ::testing::WithParamInterface<bool> {};
+                      public ::testing::WithParamInterface<bool> {
+ protected:
+  static constexpr int kPairs = 3000;
+
+  // Both have the family, and `a` pairs in it.
+  void MakeFamily(TestReplica* a, TestReplica* b) {
+    ASSERT_TRUE(IsOk(a->db()->CreateColumnFamily({}, "family", &here_)));
+    ASSERT_TRUE(IsOk(b->db()->CreateColumnFamily({}, "family", &there_)));
+    for (int i = 0; i < kPairs; ++i) {
+      ASSERT_TRUE(IsOk(a->db()->Put({}, here_, Numbered("k", i), "value")));
+    }
+  }
+  // `a` reads so slowly that a session takes long.
+  void StartSlowly(TestReplica* a, TestReplica* b, uint64_t reads_per_second) {
+    ReplicatorOptions options = TestReplica::OnDemand();
+    options.progress = [this](const SessionProgress& progress) {
+      begun_ = begun_ || !progress.finished;
+    };
+    ASSERT_TRUE(IsOk(a->Start(options)));
+    ASSERT_TRUE(IsOk(b->Start(options)));
+    ReplicatorLimits slow;
+    slow.index_reads_per_second = reads_per_second;
+    ASSERT_TRUE(IsOk(a->replicator()->SetLimits(slow)));
+  }
+
+  // Outlives the replicas, whose sessions report to it until they stop.
+  std::atomic<bool> begun_{false};
+  rocksdb::ColumnFamilyHandle* here_ = nullptr;   // of `a`
+  rocksdb::ColumnFamilyHandle* there_ = nullptr;  // of `b`
+};
 
 TEST_P(DroppedFamily, EndsTheSessionThatShipsIt) {
   const auto log = std::make_shared<KeptLog>();
-  // Outlives the replicas, whose sessions report to it until they stop.
-  std::atomic<bool> begun{false};
   TestReplica::Setting setting = SettingOf("a");
   setting.adjust = [&log](rocksdb::Options* options, ReplicatedDBOptions*) {
     options->info_log = log;
@@ -29,40 +56,25 @@ TEST_P(DroppedFamily, EndsTheSessionThatShipsIt) {
   const auto a = std::make_unique<TestReplica>(setting);
   ASSERT_TRUE(a->Open());
   const auto b = NewReplica("b");
-  rocksdb::ColumnFamilyHandle* here = nullptr;
-  rocksdb::ColumnFamilyHandle* there = nullptr;
-  ASSERT_TRUE(IsOk(a->db()->CreateColumnFamily({}, "family", &here)));
-  ASSERT_TRUE(IsOk(b->db()->CreateColumnFamily({}, "family", &there)));
-  for (int i = 0; i < 3000; ++i) {
-    ASSERT_TRUE(IsOk(a->db()->Put({}, here, Numbered("k", i), "value")));
-  }
+  MakeFamily(a.get(), b.get());
   a->Put("healthy", "v");
-  ReplicatorOptions options = TestReplica::OnDemand();
-  options.progress = [&begun](const SessionProgress& progress) {
-    begun = begun || !progress.finished;
-  };
-  ASSERT_TRUE(IsOk(a->Start(options)));
-  ASSERT_TRUE(IsOk(b->Start(options)));
-  // The session would take half a minute.
-  ReplicatorLimits slow;
-  slow.index_reads_per_second = 100;
-  ASSERT_TRUE(IsOk(a->replicator()->SetLimits(slow)));
+  StartSlowly(a.get(), b.get(), 100);
   TestReplica* const dialer = GetParam() ? a.get() : b.get();
   const TestReplica& dialed = GetParam() ? *b : *a;
   rocksdb::Status status;
   std::thread syncing(
       [&] { status = dialer->replicator()->SyncNow(dialed.address()); });
-  EXPECT_TRUE(Eventually([&] { return begun.load(); }));
-  ASSERT_TRUE(IsOk(a->db()->DropColumnFamily(here)));
-  ASSERT_TRUE(IsOk(a->db()->DestroyColumnFamilyHandle(here)));
+  EXPECT_TRUE(Eventually([&] { return begun_.load(); }));
+  ASSERT_TRUE(IsOk(a->db()->DropColumnFamily(here_)));
+  ASSERT_TRUE(IsOk(a->db()->DestroyColumnFamilyHandle(here_)));
   syncing.join();
   EXPECT_TRUE(status.IsTryAgain() || Mentions(status, "families differ"))
       << status.ToString();
   EXPECT_EQ(log->Count("unreadable"), 0u);
-  EXPECT_LT(a->replicator()->stats().pairs_sent, 3000u);
+  EXPECT_LT(a->replicator()->stats().pairs_sent, uint64_t{kPairs});
 
-  ASSERT_TRUE(IsOk(b->db()->DropColumnFamily(there)));
-  ASSERT_TRUE(IsOk(b->db()->DestroyColumnFamilyHandle(there)));
+  ASSERT_TRUE(IsOk(b->db()->DropColumnFamily(there_)));
+  ASSERT_TRUE(IsOk(b->db()->DestroyColumnFamilyHandle(there_)));
   ASSERT_TRUE(IsOk(a->replicator()->SetLimits({})));
   EXPECT_TRUE(Eventually(
       [&] { return dialer->replicator()->SyncNow(dialed.address()).ok(); }));
@@ -71,46 +83,31 @@ TEST_P(DroppedFamily, EndsTheSessionThatShipsIt) {
 
 // While the other one reads, as fast as its limits allow.
 TEST_P(DroppedFamily, EndsTheSessionOfTheSideThatWaits) {
-  std::atomic<bool> begun{false};
   const auto a = NewReplica("a");
   const auto b = NewReplica("b");
-  rocksdb::ColumnFamilyHandle* here = nullptr;
-  rocksdb::ColumnFamilyHandle* there = nullptr;
-  ASSERT_TRUE(IsOk(a->db()->CreateColumnFamily({}, "family", &here)));
-  ASSERT_TRUE(IsOk(b->db()->CreateColumnFamily({}, "family", &there)));
-  for (int i = 0; i < 3000; ++i) {
-    ASSERT_TRUE(IsOk(a->db()->Put({}, here, Numbered("k", i), "value")));
-  }
-  ASSERT_TRUE(IsOk(b->db()->Put({}, there, "k", "v")));
-  ASSERT_TRUE(IsOk(b->db()->Flush({}, there)));
+  MakeFamily(a.get(), b.get());
+  ASSERT_TRUE(IsOk(b->db()->Put({}, there_, "k", "v")));
+  ASSERT_TRUE(IsOk(b->db()->Flush({}, there_)));
   std::vector<rocksdb::LiveFileMetaData> tables;
   b->db()->GetLiveFilesMetaData(&tables);
   std::string table;
   for (const auto& file : tables) {
     if (file.column_family_name == "family") table = file.db_path + file.name;
   }
-  ReplicatorOptions options = TestReplica::OnDemand();
-  options.progress = [&begun](const SessionProgress& progress) {
-    begun = begun || !progress.finished;
-  };
-  ASSERT_TRUE(IsOk(a->Start(options)));
-  ASSERT_TRUE(IsOk(b->Start(options)));
-  ReplicatorLimits slow;
-  slow.index_reads_per_second = 1;
-  ASSERT_TRUE(IsOk(a->replicator()->SetLimits(slow)));
+  StartSlowly(a.get(), b.get(), 1);
   TestReplica* const dialer = GetParam() ? a.get() : b.get();
   const TestReplica& dialed = GetParam() ? *b : *a;
   std::thread syncing([&] {
     dialer->replicator()->SyncNow(dialed.address()).PermitUncheckedError();
   });
-  EXPECT_TRUE(Eventually([&] { return begun.load(); }));
+  EXPECT_TRUE(Eventually([&] { return begun_.load(); }));
   EXPECT_TRUE(std::filesystem::exists(table)) << table;
-  ASSERT_TRUE(IsOk(b->db()->DropColumnFamily(there)));
-  ASSERT_TRUE(IsOk(b->db()->DestroyColumnFamilyHandle(there)));
+  ASSERT_TRUE(IsOk(b->db()->DropColumnFamily(there_)));
+  ASSERT_TRUE(IsOk(b->db()->DestroyColumnFamilyHandle(there_)));
   EXPECT_TRUE(Eventually([&] { return !std::filesystem::exists(table); }));
   ASSERT_TRUE(IsOk(a->replicator()->SetLimits({})));
   syncing.join();
-  EXPECT_TRUE(IsOk(a->db()->DestroyColumnFamilyHandle(here)));
+  EXPECT_TRUE(IsOk(a->db()->DestroyColumnFamilyHandle(here_)));
 }
 
 INSTANTIATE_TEST_SUITE_P(WhoHasItDials, DroppedFamily, ::testing::Bool());

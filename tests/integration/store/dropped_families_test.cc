@@ -48,6 +48,19 @@ class DroppedFamiliesTest : public StoreTest,
     EXPECT_TRUE(IsThere());
     return family;
   }
+  // A family whose memtable alone is more than a budget that stalls writes.
+  rocksdb::ColumnFamilyHandle* OpenWithAFullBudget() {
+    budget_ = std::make_shared<rocksdb::WriteBufferManager>(
+        size_t{4} << 20, nullptr, /*allow_stall=*/true);
+    options_.write_buffer_manager = budget_;
+    options_.atomic_flush = true;
+    EXPECT_ROCKS_OK(Open());
+    rocksdb::ColumnFamilyHandle* family = nullptr;
+    EXPECT_ROCKS_OK(db_->CreateColumnFamily({}, "family", &family));
+    EXPECT_ROCKS_OK(
+        db_->Put({}, family, "k", std::string(size_t{8} << 20, 'v')));
+    return family;
+  }
   bool IsThere() const { return budget_->memory_usage() > before_ + kMemtable; }
   size_t Tables() const {
     size_t tables = 0;
@@ -118,14 +131,7 @@ TEST_P(DroppedFamiliesTest, AScanMeanwhileLetsGoAtItsEnd) {
 // Until then their memtables alone may stall all writes.
 TEST_P(DroppedFamiliesTest, FillABudgetThatStallsUntilTheirHandlesGo) {
   db_.reset();
-  budget_ = std::make_shared<rocksdb::WriteBufferManager>(
-      size_t{4} << 20, nullptr, /*allow_stall=*/true);
-  options_.write_buffer_manager = budget_;
-  options_.atomic_flush = true;
-  ASSERT_ROCKS_OK(Open());
-  rocksdb::ColumnFamilyHandle* family = nullptr;
-  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "family", &family));
-  ASSERT_ROCKS_OK(db_->Put({}, family, "k", std::string(size_t{8} << 20, 'v')));
+  rocksdb::ColumnFamilyHandle* const family = OpenWithAFullBudget();
   std::atomic<bool> dropped{false};
   std::thread dropping([&] {
     EXPECT_ROCKS_OK(db_->DropColumnFamily(family));
@@ -204,14 +210,7 @@ TEST_P(DroppedFamiliesTest, AWriteThatBeganBeforeKeepsNoMemtables) {
   const auto files = std::make_shared<BeforeOptionsFile>();
   const std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
   options_.env = env.get();
-  budget_ = std::make_shared<rocksdb::WriteBufferManager>(
-      size_t{4} << 20, nullptr, /*allow_stall=*/true);
-  options_.write_buffer_manager = budget_;
-  options_.atomic_flush = true;
-  ASSERT_ROCKS_OK(Open());
-  rocksdb::ColumnFamilyHandle* family = nullptr;
-  ASSERT_ROCKS_OK(db_->CreateColumnFamily({}, "family", &family));
-  ASSERT_ROCKS_OK(db_->Put({}, family, "k", std::string(size_t{8} << 20, 'v')));
+  rocksdb::ColumnFamilyHandle* const family = OpenWithAFullBudget();
   std::vector<std::thread> writers;
   std::atomic<int> written{0};
   files->Do([&] {
