@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "replication/session/no_space.h"
+#include "replication/session/storage_errors.h"
 
 namespace rocksync {
 namespace {
@@ -74,10 +74,8 @@ const char* StorageRemedy(const rocksdb::Status& status) {
   if (status.IsNoSpace()) {
     return "make room on that disk, then writes go on by themselves";
   }
-  return status.IsCorruption()
-             ? "restart this replica, and if that comes back replace it by a "
-               "new, empty one, which its peers fill"
-             : "remove the cause, and restart this replica";
+  return status.IsCorruption() ? kCorruptionRemedy
+                               : "remove the cause, and restart this replica";
 }
 
 rocksdb::Status NameOwnStorage(const rocksdb::Status& status) {

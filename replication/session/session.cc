@@ -15,9 +15,9 @@
 #include "replication/reconcile/exchange_finish.h"
 #include "replication/session/comparison.h"
 #include "replication/session/messages.h"
-#include "replication/session/no_space.h"
 #include "replication/session/opening.h"
 #include "replication/session/session_snapshot.h"
+#include "replication/session/storage_errors.h"
 #include "replication/session/turn.h"
 
 namespace rocksync {
@@ -95,11 +95,8 @@ std::string KindOf(const absl::Status& status) {
   return kind + "; its log and `rocksync status` of it say why";
 }
 
-constexpr char kCorruptionRemedy[] =
-    "; restart this replica, and if that comes back replace it by a new, empty "
-    "one, which its peers fill";
 constexpr char kIOErrorRemedy[] =
-    "; remove the cause, and restart this replica if it takes no writes";
+    "remove the cause, and restart this replica if it takes no writes";
 
 // An error of this replica's storage, so that whoever reads it beside the name
 // of the peer does not take it for the peer's. Others are as they were: what
@@ -117,9 +114,10 @@ absl::Status NameWhose(const absl::Status& status) {
   const bool has_remedy = full || absl::StrContains(text, "rocksync: ");
   const char* const remedy =
       absl::IsDataLoss(status) ? kCorruptionRemedy : kIOErrorRemedy;
-  absl::Status named(status.code(),
-                     absl::StrCat("this replica's storage failed: ", text,
-                                  has_remedy ? "" : remedy));
+  absl::Status named(
+      status.code(),
+      absl::StrCat("this replica's storage failed: ", text,
+                   has_remedy ? "" : "; ", has_remedy ? "" : remedy));
   if (full) named.SetPayload(kNoSpacePayload, absl::Cord());
   return named;
 }
