@@ -333,11 +333,7 @@ Status Store::CheckClosable(uint64_t iterators) const {
                                ": iterators are held",
                            "delete them, then close it");
   }
-  uint64_t all = 0;
-  if (indexed_.closed() ||
-      !indexed_.db()->GetIntProperty(rocksdb::DB::Properties::kNumSnapshots,
-                                     &all) ||
-      all <= indexed_.counted().snapshots_held()) {
+  if (indexed_.closed() || indexed_.counted().CountForeignSnapshots() == 0) {
     return Status::OK();
   }
   return Status::Aborted("rocksync: cannot close " + indexed_.db()->GetName() +

@@ -144,13 +144,22 @@ Status CountedDB::Alone(const std::function<Status()>& work) {
   return status;
 }
 
+uint64_t CountedDB::CountForeignSnapshots() const {
+  const std::lock_guard lock(snapshots_);
+  uint64_t all = 0;
+  if (!db_->GetIntProperty(Properties::kNumSnapshots, &all)) return 0;
+  return all - snapshots_held_;
+}
+
 const rocksdb::Snapshot* CountedDB::GetSnapshot() {
+  const std::lock_guard lock(snapshots_);
   const rocksdb::Snapshot* const snapshot = db_->GetSnapshot();
   if (snapshot != nullptr) ++snapshots_held_;
   return snapshot;
 }
 
 void CountedDB::ReleaseSnapshot(const rocksdb::Snapshot* snapshot) {
+  const std::lock_guard lock(snapshots_);
   db_->ReleaseSnapshot(snapshot);
   if (snapshot != nullptr) --snapshots_held_;
 }

@@ -68,8 +68,9 @@ class CountedDB final : public rocksdb::StackableDB {
   // Files that were ingested have taken numbers (FileWatch tells).
   void Ingested(uint64_t numbers) { base_.fetch_add(numbers); }
 
-  // Of those taken through this, by the library, how many are held.
-  uint64_t snapshots_held() const { return snapshots_held_.load(); }
+  // How many snapshots are held that were not taken through this, as the
+  // library takes its own.
+  uint64_t CountForeignSnapshots() const;
   const rocksdb::Snapshot* GetSnapshot() override;
   void ReleaseSnapshot(const rocksdb::Snapshot* snapshot) override;
 
@@ -155,7 +156,10 @@ class CountedDB final : public rocksdb::StackableDB {
   std::atomic<uint32_t> gate_{0};  // 1: closed
   std::atomic<uint64_t> ingestions_begun_{0};
   std::atomic<uint64_t> ingestions_done_{0};
-  std::atomic<uint64_t> snapshots_held_{0};
+  // Held while RocksDB's number of snapshots and ours change, or are compared:
+  // between the two, one of ours would look foreign.
+  mutable std::mutex snapshots_;
+  uint64_t snapshots_held_ = 0;
   std::array<Cell, kCells> cells_;
 };
 

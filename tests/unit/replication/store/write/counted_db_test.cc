@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "replication/base/rocksdb_version.h"
+#include "rocksdb/snapshot.h"
 #include "rocksdb/write_buffer_manager.h"
 
 namespace rocksync {
@@ -160,6 +162,24 @@ TEST_F(CountedDBTest, AnImportLetsWritesPassDuringAStall) {
   EXPECT_TRUE(passed.get().ok());
   EXPECT_TRUE(import.get().ok());
   EXPECT_TRUE(alone);
+}
+
+TEST_F(CountedDBTest, OwnSnapshotsNeverLookForeign) {
+  std::atomic<bool> stop{false};
+  std::future<void> takes = std::async(std::launch::async, [&] {
+    while (!stop) rocksdb::ManagedSnapshot own(counted_.get());
+  });
+  uint64_t most = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    most = std::max(most, counted_->CountForeignSnapshots());
+  }
+  EXPECT_EQ(most, 0u);
+  {
+    rocksdb::ManagedSnapshot foreign(plain_.get());
+    EXPECT_EQ(counted_->CountForeignSnapshots(), 1u);
+  }
+  stop = true;
+  takes.wait();
 }
 
 }  // namespace
