@@ -259,9 +259,24 @@ Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
   // Before RocksDB drops it, durably: else, after a crash before it is removed
   // here, the family would be one that somebody else dropped. With this record
   // an opening that does not find the family purges its entries.
-  Status status = NoteMayBeAbsent(id, true, /*durably=*/true);
-  if (!status.ok()) return status;
+  const Status noted = NoteMayBeAbsent(id, true, /*durably=*/true);
+  if (!noted.ok()) return noted;
   const bool replicated = IsReplicated(id);
+  bool gone = false;
+  const Status dropped = DropAndHide(id, handle, &gone);
+  if (!gone) {
+    // Not written now, since the disk may just have failed.
+    NoteMayBeAbsent(id, false, /*durably=*/false).PermitUncheckedError();
+    return dropped;
+  }
+  if (!replicated) return dropped;
+  const Status purged = RemoveEntries(id, purge);
+  return dropped.ok() && !purged.IsBusy() ? purged : dropped;
+}
+
+// RocksDB drops it, and it is in the table no more. REQUIRES: mutex_ is held.
+Status Families::DropAndHide(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
+                             bool* gone) {
   std::vector<Family> families;
   std::vector<Family> others;
   CopyFamilies(&families, &others);
@@ -269,22 +284,17 @@ Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
   RemoveById(&others, id);
   auto next = std::make_unique<const FamilyTable>(std::move(families),
                                                   std::move(others));
-  bool dropped = false;
-  {
-    AllStripesGuard all(indexed_->locks());
-    // Nothing is written behind it with the stripes held: writes may stall
-    // until the application destroys the handle.
-    status = indexed_->db()->DropColumnFamily(handle);
-    dropped = status.ok() || OnlyLacksOptionsFile(status);
-    if (dropped) Show(std::move(next), records());
-  }
-  if (!dropped) {
-    // Not written now, since the disk may just have failed.
-    NoteMayBeAbsent(id, false, /*durably=*/false).PermitUncheckedError();
-    return status;
-  }
-  if (!replicated) return status;
-  const Status said = status;
+  // Nothing is written behind it with the stripes held: writes may stall until
+  // the application destroys the handle.
+  AllStripesGuard all(indexed_->locks());
+  const Status status = indexed_->db()->DropColumnFamily(handle);
+  *gone = status.ok() || OnlyLacksOptionsFile(status);
+  if (*gone) Show(std::move(next), records());
+  return status;
+}
+
+// REQUIRES: mutex_ is held.
+Status Families::RemoveEntries(uint32_t id, const PurgeRequest& purge) {
   dropped_.insert(id);
   indexed_->digests()->Invalidate();
   std::vector<FamilyRecord> left = records();
@@ -293,10 +303,10 @@ Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
                               return dropped_.contains(record.id);
                             }),
              left.end());
-  status = purge(left);
+  const Status status = purge(left);
+  // Else they go on listing it, and the next opening purges once more.
   if (status.ok()) SetRecords(std::move(left));
-  // The records go on listing it, so the next opening purges once more.
-  return !said.ok() || status.IsBusy() ? said : status;
+  return status;
 }
 
 bool Families::WasDropped(uint32_t family_id) {

@@ -107,6 +107,9 @@ class Families {
                                   bool durably);
   rocksdb::Status DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
                              const PurgeRequest& purge);
+  rocksdb::Status DropAndHide(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
+                              bool* gone);
+  rocksdb::Status RemoveEntries(uint32_t id, const PurgeRequest& purge);
   bool IsHandleOf(rocksdb::ColumnFamilyHandle* handle,
                   const Family* family) const;
   // From now on they are known. REQUIRES: all stripes are held.
