@@ -60,7 +60,7 @@ class Closing {
 // What has to go first, but for so many of the caller's.
 Status CheckUnused(const rocksync::OpenDatabase& open, size_t own_rocksdbs) {
   // The database itself refuses, and says why.
-  if (open.process != rocksync::ThisProcess()) return Status::OK();
+  if (!rocksync::CheckOwnProcess(open).ok()) return Status::OK();
   const int replicators = open.replicators;
   if (replicators > 0) {
     return Status::Aborted("rocksync: " + std::to_string(replicators) +
@@ -127,6 +127,9 @@ unsigned char rocksync_close(rocksync_t* db, char** errptr) {
     rocksync::SaveError(errptr, rocksync::NullArgument("db"));
     return 0;
   }
+  if (rocksync::SaveError(errptr, rocksync::CheckOwnProcess(*db->open))) {
+    return 0;
+  }
   // Nothing begins to use it between these steps.
   Closing closing(db->open.get());
   if (rocksync::SaveError(errptr, CheckUnused(*db->open, 0))) return 0;
@@ -161,6 +164,9 @@ unsigned char rocksync_check_close(const rocksync_t* db, size_t rocksdbs,
 rocksdb_t* rocksync_rocksdb(rocksync_t* db, char** errptr) {
   if (db == nullptr) {
     rocksync::SaveError(errptr, rocksync::NullArgument("db"));
+    return nullptr;
+  }
+  if (rocksync::SaveError(errptr, rocksync::CheckOwnProcess(*db->open))) {
     return nullptr;
   }
   const std::lock_guard lock(db->open->mutex);
@@ -205,6 +211,7 @@ void rocksync_column_family_handle_destroy(
         errptr, rocksync::NullArgument(db == nullptr ? "db" : "family"));
     return;
   }
+  if (rocksync::SaveError(errptr, rocksync::CheckOwnProcess(*db->open))) return;
   const std::lock_guard lock(db->mutex);
   const auto found =
       std::find(db->families.begin(), db->families.end(), family);

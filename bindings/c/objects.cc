@@ -31,6 +31,15 @@ std::chrono::milliseconds Duration(uint64_t ms) {
       static_cast<int64_t>(std::min<uint64_t>(ms, INT64_MAX)));
 }
 
+rocksdb::Status CheckOwnProcess(const OpenDatabase& open) {
+  return open.process == ThisProcess()
+             ? rocksdb::Status::OK()
+             : rocksdb::Status::NotSupported(
+                   "rocksync: this process was forked from the one that opened "
+                   "the database",
+                   "use it there; a child may exec, or leave by _exit");
+}
+
 rocksdb::Status CheckNotClosing(const OpenDatabase& open) {
   return open.closing ? rocksdb::Status::ShutdownInProgress(
                             "rocksync: the database is being closed")

@@ -39,6 +39,10 @@ struct OpenDatabase {
   const int64_t process = ThisProcess();
 };
 
+// Before its mutex is taken, which a thread of the parent may have held when a
+// child of fork began. NotSupported: this is such a child.
+rocksdb::Status CheckOwnProcess(const OpenDatabase& open);
+
 // REQUIRES: the database's mutex is held.
 rocksdb::Status CheckNotClosing(const OpenDatabase& open);
 

@@ -50,6 +50,7 @@ rocksync_replicator_t* rocksync_replicator_start(
     status = rocksync::NullArgument("transport");
   }
   auto replicator = std::make_unique<rocksync_replicator_t>();
+  if (status.ok()) status = rocksync::CheckOwnProcess(*db->open);
   if (status.ok()) {
     const std::lock_guard lock(db->open->mutex);
     status = rocksync::CheckNotClosing(*db->open);

@@ -346,6 +346,10 @@ void Commands::Info(const RespRequest& request, std::string* reply) {
 }
 
 void Commands::FlushAll(const RespRequest& request, std::string* reply) {
+  const std::string mode = request.size() > 1 ? Lower(request[1]) : "sync";
+  if (request.size() > 2 || (mode != "sync" && mode != "async")) {
+    return AppendError(reply, "ERR FLUSHALL takes SYNC, ASYNC or nothing");
+  }
   const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(WholeScan()));
   uint64_t deleted = 0;
   Status status;

@@ -169,6 +169,7 @@ class AsioServer : public Server {
     RespRequest request;
     bool open = true;
     while (open) {
+      const size_t before = reply.size();
       const RespParser::Outcome outcome = parser->Next(&input, &request);
       if (outcome == RespParser::Outcome::kNeedMore) break;
       if (outcome == RespParser::Outcome::kError) {
@@ -180,9 +181,9 @@ class AsioServer : public Server {
       } else {
         open = commands_->Execute(request, &reply);
       }
-      if (reply.size() >= kFlushBytes && !co_await Send(socket, &reply)) {
-        co_return false;
-      }
+      if (reply.size() < kFlushBytes) continue;
+      RefuseIfTooMuchIsUnsent(before, &reply);
+      if (!co_await Send(socket, &reply)) co_return false;
     }
     co_return co_await Send(socket, &reply) && open;
   }
@@ -192,12 +193,29 @@ class AsioServer : public Server {
     co_return commands_->Execute(*request, reply);
   }
 
+  // What was appended after the first `before` bytes is one reply.
+  void RefuseIfTooMuchIsUnsent(size_t before, std::string* reply) const {
+    const uint64_t unsent = unsent_;
+    if (reply->size() - before < kFlushBytes ||
+        unsent + reply->size() <= options_.max_unsent_bytes) {
+      return;
+    }
+    std::string rest = reply->substr(0, before);
+    AppendError(&rest, "ERR replies that clients have not taken hold " +
+                           std::to_string(unsent) +
+                           " bytes; ask again once they have, or for less");
+    *reply = std::move(rest);
+  }
+
   // Sends and empties `*reply`.
   asio::awaitable<bool> Send(tcp::socket* socket, std::string* reply) {
     asio::error_code error;
+    const uint64_t size = reply->size();
+    unsent_ += size;
     co_await asio::async_write(
         *socket, asio::buffer(*reply),
         asio::redirect_error(asio::use_awaitable, error));
+    unsent_ -= size;
     reply->clear();
     co_return !error;
   }
@@ -208,6 +226,7 @@ class AsioServer : public Server {
   Commands* const commands_;
   std::atomic<size_t> connections_{0};
   std::atomic<uint64_t> unfinished_{0};  // bytes
+  std::atomic<uint64_t> unsent_{0};      // bytes
   uint16_t port_ = 0;
   asio::io_context io_;
   tcp::acceptor acceptor_;

@@ -24,6 +24,9 @@ struct ServerOptions {
   // Of the requests that have come in part, on all connections together. Beyond
   // it a connection that holds more than 64 KiB of one is ended, with an error.
   uint64_t max_unfinished_bytes = uint64_t{256} << 20;
+  // Of replies that clients have not taken, on all connections together. Beyond
+  // it a request whose reply is more than 1 MiB gets an error instead.
+  uint64_t max_unsent_bytes = uint64_t{512} << 20;
   RespLimits limits;
 };
 

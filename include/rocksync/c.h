@@ -37,8 +37,9 @@
      example, is refused by rocksync_replicator_start.
    - Booleans are unsigned char, 0 or 1. Times are milliseconds.
    - A child of fork must not use what its parent opened: writes,
-     rocksync_close and what waits for a replicator are refused there, and to
-     stop or destroy a replicator does nothing. It may exec, or leave by _exit.
+     rocksync_close, rocksync_rocksdb, rocksync_replicator_start and what waits
+     for a replicator are refused there, and to stop or destroy a replicator
+     does nothing. It may exec, or leave by _exit.
    - Destroy the replicators, end the threads that use a database and close it
      before the process ends: exit and the return from main destroy what
      RocksDB needs while such a thread may still be in it.

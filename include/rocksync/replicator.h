@@ -113,9 +113,11 @@ struct ReplicatorOptions {
   // where it was. Zero: only when ScrubNow is called.
   std::chrono::milliseconds scrub_interval = std::chrono::hours(7 * 24);
 
-  // A connection without progress for this long is closed, and so is an attempt
-  // to connect. Progress is a byte that comes, that goes, or that the peer's
-  // machine acknowledges; one message may take twenty times as long in all. A
+  // A connection without progress for this long is closed; an attempt to
+  // connect after 5 s, or this if it is less. Progress is a byte that comes,
+  // that goes, or that the peer's machine acknowledges (on a stream, which is
+  // silent as soon as the peer is, one that comes or goes); one message may
+  // take twenty times as long in all. A
   // peer that sends heartbeats, for example while it readies the digests of a
   // large database, gets as much. A large value comes in messages of 256 KiB,
   // and TLS shows progress each 16 KiB, so that a link has to carry 600 B/s at

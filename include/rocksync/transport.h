@@ -65,6 +65,12 @@ class Connection {
   // tell how far a frame has come does nothing.
   virtual void SetFrameTimeout(std::chrono::milliseconds /*time*/) {}
 
+  // From now on the peer sends at times of its own, and not only in answer. So
+  // its silence is measured by what comes from it alone: for Receive, what its
+  // machine acknowledges is no progress, as a frozen process's machine
+  // acknowledges, too. Otherwise as SetFrameTimeout.
+  virtual void SetPeerSendsUnasked() {}
+
   // The replica id that the transport authenticated, or 0 if it does not
   // authenticate.
   virtual uint64_t peer_replica_id() const = 0;

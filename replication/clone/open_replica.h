@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "replication/store/store.h"
 #include "replication/store/store_access.h"
 #include "rocksync/replicated_db.h"
 
@@ -37,15 +38,20 @@ class OpenReplica {
       db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
     }
     const rocksdb::Status s = db_->Close();
+    if (s.ok())
+      manifest_ = StoreAccess::StoreOf(db_.get())->manifest_at_close();
     db_.reset();
     return s;
   }
+  // Store::manifest_at_close; empty before that.
+  const std::string& manifest_at_close() const { return manifest_; }
 
   ReplicatedDB* db() const { return db_.get(); }
 
  private:
   std::unique_ptr<ReplicatedDB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+  std::string manifest_;
 };
 
 }  // namespace rocksync

@@ -116,7 +116,6 @@ class Resyncing {
 
   // Open until the switch, so that nobody else opens it.
   OpenReplica old_;
-  std::string manifest_;
   Terms terms_;         // with the source, before the copy
   Incarnation source_;  // after it
 };
@@ -173,7 +172,6 @@ Status Resyncing::OpenOld() {
   if (s.ok()) s = old_.Open(options, replication_, name_, families);
   if (s.ok()) s = options_file_.PutBack();
   if (!s.ok()) return s;
-  manifest_ = CurrentManifest(options_.env, name_);
   const uint64_t id = old_.db()->Identity().replica_id;
   const uint64_t certified = clone_.transport->replica_id();
   if (certified != 0 && certified != id) {
@@ -322,8 +320,8 @@ Status Resyncing::Switch() {
   std::unique_ptr<DirectoryLock> lock;
   if (s.ok()) s = LockDirectory(options_.env, name_, &lock);
   if (!s.ok()) return s;
-  // Each opening for writing makes a new one.
-  if (CurrentManifest(options_.env, name_) != manifest_) {
+  // Between the two another program may have opened it, and written to it.
+  if (CurrentManifest(options_.env, name_) != old_.manifest_at_close()) {
     return Status::TryAgain(
         "rocksync: another program has opened " + name_ + " meanwhile",
         "end it, then resync again");

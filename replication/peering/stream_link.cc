@@ -74,6 +74,7 @@ Status StreamLink::Run(const std::string& first) {
   if (!status.ok()) return NameRemedy(status);
   link_->connection()->SetFrameTimeout(kMostPatience *
                                        replica_->options.io_timeout);
+  link_->connection()->SetPeerSendsUnasked();
   return NameRemedy(Carry());
 }
 

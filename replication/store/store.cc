@@ -8,6 +8,7 @@
 
 #include "replication/base/forked.h"
 #include "replication/base/status.h"
+#include "replication/store/format/current_manifest.h"
 #include "replication/store/format/dropped_batches.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/leaf_records.h"
@@ -370,6 +371,8 @@ Status Store::Close() {
   }
   if (status.ok()) status = noticed;
   if (status.ok()) ForgetWhatWasDropped();
+  manifest_at_close_ =
+      CurrentManifest(indexed_.db()->GetEnv(), indexed_.db()->GetName());
   indexed_.digests()->Invalidate();
   foreign_writes_.Close();
   families_.Close();

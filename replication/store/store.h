@@ -85,6 +85,10 @@ class Store {
   // Stops background work, writes the seal and gives the handles back. The
   // database itself is closed by the caller. From then on no family is known.
   rocksdb::Status Close();
+  // CURRENT as that has left it: in a directory that holds another one,
+  // somebody else has opened the database since. RocksDB begins a new MANIFEST
+  // also when one has grown too large, but not once it was closed.
+  const std::string& manifest_at_close() const { return manifest_at_close_; }
   // Once RocksDB is closed: the process may open the directory again.
   void ReleaseDirectory() { directory_.reset(); }
 
@@ -110,7 +114,8 @@ class Store {
   Applier applier_;
   const uint64_t log_batches_dropped_;
   const uint64_t opened_ms_;
-  Marker marker_;  // changed by Close alone
+  Marker marker_;                  // changed by Close alone
+  std::string manifest_at_close_;  // likewise
   std::unique_ptr<DirectoryClaim> directory_;
   const std::shared_ptr<ReplicatorClaim> claim_ =
       std::make_shared<ReplicatorClaim>();

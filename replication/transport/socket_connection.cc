@@ -105,6 +105,7 @@ class SocketConnection : public Connection {
   }
 
   void SetFrameTimeout(milliseconds time) override { frame_timeout_ = time; }
+  void SetPeerSendsUnasked() override { peer_sends_unasked_ = true; }
 
   uint64_t peer_replica_id() const override { return peer_replica_id_; }
   std::string peer_name() const override { return stream_->peer_name(); }
@@ -198,6 +199,7 @@ class SocketConnection : public Connection {
   const std::shared_ptr<FrameStream> stream_;
   const uint64_t peer_replica_id_;
   std::atomic<milliseconds> frame_timeout_{milliseconds(0)};
+  std::atomic<bool> peer_sends_unasked_{false};
 };
 
 rocksdb::Status SocketConnection::Send(const rocksdb::Slice& frame,
@@ -266,10 +268,16 @@ rocksdb::Status SocketConnection::Receive(std::string* frame,
     StartRead(std::move(*frame));
     lock.lock();
   }
-  // A peer that still takes what was sent to it has had no time to answer.
   const milliseconds waited = Wait(
       &lock, timeout,
-      [this] { return bytes_received() + stream_->wire_bytes_taken(); }, ended);
+      [this] {
+        // One that answers, and still takes what was sent to it, has had no
+        // time to.
+        const uint64_t taken =
+            peer_sends_unasked_ ? 0 : stream_->wire_bytes_taken();
+        return bytes_received() + taken;
+      },
+      ended);
   if (mailbox_->frame.has_value()) {
     *frame = *std::exchange(mailbox_->frame, std::nullopt);
     lock.unlock();

@@ -33,6 +33,7 @@ class ForwardingConnection : public Connection {
   void SetFrameTimeout(std::chrono::milliseconds time) override {
     base_->SetFrameTimeout(time);
   }
+  void SetPeerSendsUnasked() override { base_->SetPeerSendsUnasked(); }
   uint64_t peer_replica_id() const override { return base_->peer_replica_id(); }
   std::string peer_name() const override { return base_->peer_name(); }
   uint64_t bytes_sent() const override { return base_->bytes_sent(); }

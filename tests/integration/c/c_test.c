@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "rocksync/c.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -886,6 +887,76 @@ static void TestChildOfFork(void) {
   OK();
 }
 
+struct Use {
+  rocksync_t* db;
+  pthread_mutex_t mutex;
+  int over;
+};
+
+static int IsOver(struct Use* use) {
+  int over;
+  pthread_mutex_lock(&use->mutex);
+  over = use->over;
+  pthread_mutex_unlock(&use->mutex);
+  return over;
+}
+
+static void* UseUntilOver(void* state) {
+  struct Use* use = state;
+  char* refused = NULL;
+  while (!IsOver(use)) rocksdb_close(rocksync_rocksdb(use->db, &refused));
+  return refused;
+}
+
+/* At the fork a thread of the parent may hold any lock of the library's. */
+static void InChildOfUser(rocksync_t* db, rocksync_transport_t* transport) {
+  rocksync_replicator_options_t* options = rocksync_replicator_options_create();
+  alarm(60); /* the child would wait without end */
+  CHECK(!rocksync_close(db, &error));
+  FAILS("forked from the one that opened the database");
+  CHECK(rocksync_rocksdb(db, &error) == NULL);
+  FAILS("a child may exec, or leave by _exit");
+  CHECK(rocksync_replicator_start(db, options, transport, &error) == NULL);
+  FAILS("forked from the one that opened the database");
+  _exit(0);
+}
+
+static void TestForkWhileItIsUsed(void) {
+  struct Use use;
+  rocksync_transport_t* transport;
+  pthread_t users[2];
+  void* refused;
+  int i;
+  int status = 0;
+
+  phase = "fork while it is used";
+  use.db = Open("used");
+  transport = rocksync_insecure_plaintext_transport_create(&error);
+  OK();
+  use.over = 0;
+  CHECK(pthread_mutex_init(&use.mutex, NULL) == 0);
+  for (i = 0; i < 2; ++i) {
+    CHECK(pthread_create(&users[i], NULL, UseUntilOver, &use) == 0);
+  }
+  for (i = 0; i < 40; ++i) {
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) InChildOfUser(use.db, transport);
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  pthread_mutex_lock(&use.mutex);
+  use.over = 1;
+  pthread_mutex_unlock(&use.mutex);
+  for (i = 0; i < 2; ++i) {
+    CHECK(pthread_join(users[i], &refused) == 0);
+    CHECK(refused == NULL);
+  }
+  rocksync_transport_destroy(transport);
+  rocksync_close(use.db, &error);
+  OK();
+}
+
 static void TestIteratorHoldsUpClose(void) {
   rocksync_t* db = Open("a");
   rocksdb_t* way = rocksync_rocksdb(db, &error);
@@ -1324,6 +1395,7 @@ int main(void) {
   TestSharedListener();
   TestSnapshotHoldsUpClose();
   TestChildOfFork();
+  TestForkWhileItIsUsed();
   TestIteratorHoldsUpClose();
   TestCallsInCallbacks();
   TestFamilies();

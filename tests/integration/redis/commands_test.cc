@@ -202,7 +202,9 @@ TEST_F(CommandsTest, CountAndFlush) {
   EXPECT_EQ(Do("DBSIZE"), ":0\r\n");
   for (int i = 0; i < 2500; ++i) Do("SET " + std::to_string(i) + " v");
   EXPECT_EQ(Do("DBSIZE"), ":2500\r\n");
-  EXPECT_EQ(Do("FLUSHALL"), "+OK\r\n");
+  EXPECT_THAT(Do("FLUSHALL k"), StartsWith("-ERR FLUSHALL takes"));
+  EXPECT_EQ(Do("DBSIZE"), ":2500\r\n");
+  EXPECT_EQ(Do("FLUSHALL ASYNC"), "+OK\r\n");
   EXPECT_EQ(Do("DBSIZE"), ":0\r\n");
 }
 

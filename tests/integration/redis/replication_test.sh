@@ -72,6 +72,21 @@ cli b SET meanwhile 3 >/dev/null
 start_replica a --listen "${peer_address[a]}" --sync-interval-ms 200
 wait_until "what was written meanwhile being on a" has a meanwhile 3
 
+# A stream to one that is frozen ends after the limit, although this one goes on
+# speaking, and the other's machine acknowledges what it says.
+stop_replica a
+stop_replica b
+start_replica a --listen "${peer_address[a]}" --sync-interval-ms 200 --peer-timeout-ms 2000
+start_replica b --sync-interval-ms 200 --peer "${peer_address[a]}" --peer-timeout-ms 2000
+streams_of_b() { [[ $(replication b streams) == "$1" ]]; }
+wait_until "the stream from b to a" streams_of_b 1
+kill -STOP "${replica_pid[a]}"
+wait_until "the end of the stream from b to a" streams_of_b 0
+kill -CONT "${replica_pid[a]}"
+# Which is what it was told; the log says how long a was silent.
+grep -q "no stream with ${peer_address[a]}: .* sent nothing for 2000 ms" "$work/b/LOG" ||
+  fail "the end of the stream is not in the log of b: $(grep stream "$work/b/LOG")"
+
 # One whose peer hangs in the middle of a sync stops all the same; it would be
 # an hour before it gives the peer up.
 stop_replica b

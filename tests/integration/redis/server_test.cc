@@ -72,6 +72,15 @@ class Client {
     return bytes;
   }
   std::string ReceiveAll() { return Receive(std::string::npos); }
+  // Without its end.
+  std::string ReceiveLine() {
+    std::string line;
+    for (;;) {
+      const std::string next = Receive(1);
+      if (next.empty() || next == "\n") return line;
+      line += next;
+    }
+  }
   // All, unless the connection ends meanwhile.
   void SendAnyhow(std::string_view bytes) {
     ssize_t sent = 1;
@@ -188,6 +197,34 @@ TEST_F(ServerTest, LargeValues) {
   const std::string reply =
       "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n";
   EXPECT_TRUE(client.Receive(reply.size()) == reply);
+}
+
+TEST_F(ServerTest, RepliesThatNobodyTakesAreBoundedTogether) {
+  options_.max_unsent_bytes = size_t{50} << 20;
+  Start();
+  const std::string value(size_t{40} << 20, 'v');
+  Client first(server_->port()), second(server_->port());
+  first.Send("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$" + std::to_string(value.size()) +
+             "\r\n" + value + "\r\n");
+  EXPECT_EQ(first.Receive(5), "+OK\r\n");
+  const std::string reply =
+      "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n";
+  first.Send("GET k\r\n");
+  EXPECT_EQ(first.Receive(1), "$");  // so the rest waits
+  second.Send("PING\r\nGET k\r\nPING\r\n");
+  EXPECT_EQ(second.Receive(7), "+PONG\r\n");
+  EXPECT_THAT(second.ReceiveLine(),
+              HasSubstr("ERR replies that clients have not taken"));
+  EXPECT_EQ(second.Receive(7), "+PONG\r\n");
+  EXPECT_TRUE(first.Receive(reply.size() - 1) == reply.substr(1));
+  // Once that is taken, which the server may notice a moment later.
+  bool given = false;
+  for (int attempt = 0; attempt < 1000 && !given; ++attempt) {
+    if (attempt > 0) ::usleep(10'000);
+    second.Send("GET k\r\n");
+    given = second.ReceiveLine().starts_with("$");
+  }
+  EXPECT_TRUE(given);
 }
 
 TEST_F(ServerTest, UnfinishedRequestsAreBoundedTogether) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -20,6 +21,7 @@
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/peer_memory.h"
 #include "replication/store/write/indexed_db.h"
+#include "rocksdb/env.h"
 #include "rocksync/clone.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/integration/replication/silent_port.h"
@@ -568,6 +570,73 @@ TEST_F(ResyncTest, ASessionIsToldOfAndEndsWhenCancelled) {
   ASSERT_TRUE(IsOk(source_->replicator()->SetLimits({})));
   ASSERT_TRUE(IsOk(Resync()));
   EXPECT_TRUE(result_.copy.proven_equal) << result_.copy.session_error;
+  ExpectUpToDate();
+}
+
+// Runs something once a lock was given back, before anybody else can take it.
+class UnlockingEnv : public rocksdb::EnvWrapper {
+ public:
+  UnlockingEnv() : EnvWrapper(rocksdb::Env::Default()) {}
+  const char* Name() const override { return "UnlockingEnv"; }
+
+  // When `file` is unlocked next.
+  void Then(std::string file, std::function<void()> run) {
+    file_ = std::move(file);
+    run_ = std::move(run);
+  }
+
+  rocksdb::Status LockFile(const std::string& name,
+                           rocksdb::FileLock** lock) override {
+    const rocksdb::Status s = EnvWrapper::LockFile(name, lock);
+    if (s.ok()) names_[*lock] = name;
+    return s;
+  }
+  rocksdb::Status UnlockFile(rocksdb::FileLock* lock) override {
+    const bool now = names_[lock] == file_;
+    names_.erase(lock);
+    const rocksdb::Status s = EnvWrapper::UnlockFile(lock);
+    if (now) std::exchange(run_, [] {})();
+    return s;
+  }
+
+ private:
+  std::map<rocksdb::FileLock*, std::string> names_;
+  std::string file_;
+  std::function<void()> run_ = [] {};
+};
+
+// So small that every flush begins a MANIFEST, also that of the last close.
+TEST_F(ResyncTest, OfAReplicaWhoseManifestIsAlwaysANewOne) {
+  PartFarBehind();
+  resync_.copy_from_share = 0;
+  options_.max_manifest_file_size = 1;
+  ASSERT_TRUE(IsOk(Resync()));
+  EXPECT_TRUE(result_.copy.proven_equal) << result_.copy.session_error;
+  ExpectUpToDate();
+}
+
+// By a program that opens the database in the moment between its last close
+// and the switch.
+TEST_F(ResyncTest, WhatAnotherProgramWritesIsNotReplaced) {
+  PartFarBehind();
+  resync_.copy_from_share = 0;
+  UnlockingEnv env;
+  options_.env = &env;
+  bool written = false;
+  resync_.copy.progress = [&](const CloneProgress& progress) {
+    if (progress.stage != CloneProgress::Stage::kCarryingOver) return;
+    env.Then(Dir() + "/LOCK", [&] {
+      written = true;
+      EXPECT_TRUE(IsOk(PutByPlainProgram(Dir(), "of a program", "1")));
+    });
+  };
+  const rocksdb::Status s = Resync();
+  ASSERT_TRUE(written);
+  EXPECT_TRUE(s.IsTryAgain()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "another program has opened"));
+  resync_.copy.progress = nullptr;
+  ASSERT_TRUE(IsOk(Resync()));
+  expected_["of a program"] = "1";
   ExpectUpToDate();
 }
 

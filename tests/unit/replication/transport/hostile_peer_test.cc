@@ -154,12 +154,14 @@ TEST_F(HostilePeer, AFrameToASlowReaderMayTakeItsTime) {
 TEST_F(HostilePeer, ASlowReaderMayAnswerOnceItHasRead) {
   constexpr int kBuffer = 64 << 10;
   constexpr size_t kFrame = size_t{4} << 20;
-  Meet(kBuffer);
+  constexpr size_t kOnItsWay = size_t{256} << 10;  // about; not less
   constexpr milliseconds kTimeout(1000);
+  Meet(kBuffer);
   far_->SetFrameTimeout(60 * kTimeout);
-  std::thread reading([this] {
+  std::thread reading([this, kTimeout] {
     for (size_t bytes = 0; bytes < kFrame;) {
-      std::this_thread::sleep_for(milliseconds(60));
+      std::this_thread::sleep_for(bytes + kOnItsWay < kFrame ? milliseconds(10)
+                                                             : kTimeout / 2);
       const size_t read = near_->Read(kBuffer).size();
       if (read == 0) return;
       bytes += read;
@@ -198,6 +200,25 @@ TEST_F(HostilePeer, WhoFreezesIsSilentForOneTimeoutOnly) {
   longer.join();
   EXPECT_TRUE(s.IsTimedOut()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "sent nothing for 2000 ms"));
+}
+
+// As on a stream, over which both send whenever they have something.
+TEST_F(HostilePeer, WhatAFrozenOneIsSentMeanwhileIsNoSignOfItsLife) {
+  constexpr milliseconds kTimeout(1000);
+  Meet();
+  far_->SetFrameTimeout(5 * kTimeout);
+  far_->SetPeerSendsUnasked();
+  std::atomic<bool> ended{false};
+  std::thread sending([&] {
+    while (!ended && far_->Send("alive", kTimeout).ok()) {
+      std::this_thread::sleep_for(kTimeout / 10);
+    }
+  });
+  const rocksdb::Status s = far_->Receive(&frame_, kTimeout);
+  ended = true;
+  sending.join();
+  EXPECT_TRUE(s.IsTimedOut()) << s.ToString();
+  EXPECT_TRUE(Mentions(s, "sent nothing for 1000 ms"));
 }
 
 TEST_F(HostilePeer, AFrameThatDripsForeverEnds) {
