@@ -34,7 +34,7 @@ std::string NameCommand(const CLI::App* app, const CLI::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  rocksync::OpenStandardDescriptors();
+  rocksync::OpenStandardDescriptors("/dev/full");
   // A limit of files' size (ulimit -f) is an error of the write, as a full disk
   // is, and not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);

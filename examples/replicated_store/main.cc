@@ -396,7 +396,7 @@ sigset_t BlockSignals() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  rocksync::OpenStandardDescriptors();
+  rocksync::OpenStandardDescriptors("/dev/null");
   rocksync::Settings settings;
   int code = kError;
   if (!ParseArguments(argc, argv, &settings, &code)) return code;

@@ -545,10 +545,11 @@ uint64_t rocksync_clone_replica_id(const char* name, char** errptr);
    empty, or hold a clone that was interrupted, and must not lie in the
    directory of another database, or in one for the log or the tables of a
    replica. (Of a plain database's nothing tells there: avoid them.) Blocks. All
-   families of the
-   source are named, as for rocksync_open_column_families; with 0 of them it is
-   the default one, with `options`. Returns 1 if the clone is there and was
-   proven equal to its source. 0 without an error: it is there, and
+   families of the source are named, as for rocksync_open_column_families; with
+   0 of them it is the default one, with `options`. An error that names families
+   comes when all files are there: the same call with these families goes on
+   from there, and so does an opening with them. Returns 1 if the clone is there
+   and was proven equal to its source. 0 without an error: it is there, and
    *session_error (may be NULL) says why it is not proven yet; the first
    session of its replicator goes on. */
 unsigned char rocksync_clone(const rocksdb_options_t* options,

@@ -166,7 +166,9 @@ struct RestampResult {
 //    have made the family all the same (DB::ListColumnFamilies): call it again,
 //    which goes on with that family, or name it at the next Open.
 //    DropColumnFamily: data and index go, at the price of a scan of the index;
-//    nothing of it travels. RocksDB keeps what it has of a dropped family
+//    nothing of it travels. Calls with its handle that write or change it are
+//    InvalidArgument then, also where RocksDB says ColumnFamilyDropped; what
+//    only reads, reads on. RocksDB keeps what it has of a dropped family
 //    (tables, memtables, and their share of a write buffer budget) until its
 //    handle is destroyed and nothing that began before reads it any more: of
 //    a replicated one a session, which ends with TryAgain before it reads more

@@ -9,14 +9,16 @@
 namespace rocksync {
 
 // Those of stdin, stdout and stderr that are closed, as some that start
-// programs leave them, are opened on /dev/null. Else the next file that is
-// opened, one of a database, gets such a number, and takes what is printed.
-inline void OpenStandardDescriptors() {
-  int opened = ::open("/dev/null", O_RDWR);
-  while (opened >= 0 && opened <= STDERR_FILENO) {
-    opened = ::open("/dev/null", O_RDWR);
+// programs leave them, are opened on a device: stdout on `for_output`, to which
+// what is printed is lost (/dev/null), or cannot be written (/dev/full). Else
+// the next file that is opened, one of a database, gets such a number, and
+// takes what is printed.
+inline void OpenStandardDescriptors(const char* for_output) {
+  for (int wanted = STDIN_FILENO; wanted <= STDERR_FILENO; ++wanted) {
+    if (::fcntl(wanted, F_GETFD) >= 0) continue;
+    // The lowest number that is free, which is this one.
+    (void)::open(wanted == STDOUT_FILENO ? for_output : "/dev/null", O_RDWR);
   }
-  if (opened > STDERR_FILENO) ::close(opened);
 }
 
 }  // namespace rocksync

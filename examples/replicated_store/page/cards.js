@@ -77,9 +77,14 @@ const OF_ANOTHER = "of another cluster";
 const NOT_REACHED = "not reached";
 const NO_MEMBER = "not in the member list";
 
-// Of an error its first clause, without the kind of status before it.
+// Of an error what it says, without RocksDB's kind of status before it.
+function messageOf(error) {
+  return error.replace(/^(Operation (failed\. Try again\.|timed out|aborted|expired)|IO error|Not implemented|Invalid argument|Result incomplete|Resource busy|Shutdown in progress|Corruption|NotFound|Column family dropped): /, "").replace(/^rocksync: /, "");
+}
+
+// Of that the first clause.
 function reasonOf(error) {
-  const text = error.replace(/^(Operation failed\. Try again\.|[A-Z][A-Za-z ]*): (rocksync: )?/, "").replace(/[;(].*$/s, "").trim();
+  const text = messageOf(error).replace(/[;(].*$/s, "").trim();
   return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
 }
 
@@ -174,7 +179,7 @@ function inFlight(peer) {
 function trouble(peer, stats) {
   const build = waitsForIndexBuild(peer);
   if (build) return [element("p", "error unknown", `no session with ${peerName(peer, stats)} while an index is built (${build})`)];
-  return peer.last_error && !indexBuild(peer) ? [element("p", "error warn", `${peerName(peer, stats)}: ${peer.last_error}`)] : [];
+  return peer.last_error && !indexBuild(peer) ? [element("p", "error warn", `${peerName(peer, stats)}: ${messageOf(peer.last_error)}`)] : [];
 }
 
 // What there is to say of a peer to which a replica was never proven equal.
@@ -206,7 +211,7 @@ function card(replica) {
   for (const [alsoLevel, also, about = []] of more) {
     if (!about.length) made.append(element("p", `error ${alsoLevel}`, also));
   }
-  if (!replica.status && replica.error) made.append(element("p", `error ${level}`, replica.error));
+  if (!replica.status && replica.error) made.append(element("p", `error ${level}`, messageOf(replica.error)));
   const status = told(replica);
   if (!status) return made;
   if (!isCurrent(replica)) {
@@ -230,14 +235,14 @@ function card(replica) {
   if (stats.scrub.corruption_found) row("Corruption found", count(stats.scrub.corruption_found));
   if (stats.software) row("rocksync, RocksDB, protocol", `${stats.software.rocksync}, ${stats.software.rocksdb}, ${count(stats.software.protocol)}`);
   made.append(list);
-  if (stats.last_refusal) made.append(element("p", "error warn", `refused ${ago(stats.last_refusal_ms, now)}: ${stats.last_refusal}`));
+  if (stats.last_refusal) made.append(element("p", "error warn", `refused ${ago(stats.last_refusal_ms, now)}: ${messageOf(stats.last_refusal)}`));
   if (stats.disk?.log_batches_dropped) {
     made.append(element("p", "error bad", `${count(stats.disk.log_batches_dropped)} batches of its damaged log were dropped when it was opened`));
   }
-  if (stats.index?.error) made.append(element("p", "error bad", `the index build stopped: ${stats.index.error}`));
-  if (stats.disk?.write_error) made.append(element("p", "error bad", `RocksDB takes no writes: ${stats.disk.write_error}`));
-  if (stats.scrub.last_error) made.append(element("p", "error bad", `scrub: ${stats.scrub.last_error}`));
-  if (stats.certificate_error) made.append(element("p", "error warn", `certificate files: ${stats.certificate_error}`));
+  if (stats.index?.error) made.append(element("p", "error bad", `the index build stopped: ${messageOf(stats.index.error)}`));
+  if (stats.disk?.write_error) made.append(element("p", "error bad", `RocksDB takes no writes: ${messageOf(stats.disk.write_error)}`));
+  if (stats.scrub.last_error) made.append(element("p", "error bad", `scrub: ${messageOf(stats.scrub.last_error)}`));
+  if (stats.certificate_error) made.append(element("p", "error warn", `certificate files: ${messageOf(stats.certificate_error)}`));
   const peers = element("ul", "peers");
   for (const peer of stats.peers) peers.append(...peerLines(peer, status, isCurrent(replica)));
   if (peers.childElementCount) made.append(peers);

@@ -361,6 +361,7 @@ class BrowserTest(unittest.TestCase):
         given = [replica_of(1, "a", [peer_of(3, last_error=ahead)]), replica_of(3, "c")]
         self.assertEqual(self.shown(given, "#verdict")[0],
                          "sessions of a with c fail: some pairs were not replicated: 2 too far in the future")
+        self.assertIn("c: some pairs were not replicated", self.shown(given, ".card")[0])
         full = "Operation failed. Try again.: this replica's storage failed: No space left on device: While appending"
         given = [replica_of(1, "a", [peer_of(3, last_error=full)]), replica_of(3, "c")]
         given[1]["status"]["stats"]["paused"] = True
