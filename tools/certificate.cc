@@ -23,7 +23,7 @@ using rocksdb::Status;
 constexpr uint64_t kDaysOfCa = 3650;
 constexpr uint64_t kDaysOfReplica = 365;
 
-constexpr uint64_t kMostDays = 36500;
+constexpr uint64_t kMaxDays = 36500;
 
 std::chrono::seconds Days(const CertificateOptions& options,
                           uint64_t otherwise) {
@@ -83,9 +83,9 @@ Status CheckOptions(const CertificateOptions& options) {
     return Status::InvalidArgument("--make-ca",
                                    "the name has a control character");
   }
-  if (options.days && (*options.days == 0 || *options.days > kMostDays)) {
+  if (options.days && (*options.days == 0 || *options.days > kMaxDays)) {
     return Status::InvalidArgument("--days " + std::to_string(*options.days),
-                                   "must be 1 to " + std::to_string(kMostDays));
+                                   "must be 1 to " + std::to_string(kMaxDays));
   }
   std::vector<std::string> files = {options.ca_file, options.ca_key_file};
   if (!options.stem.empty()) {

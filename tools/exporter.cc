@@ -146,7 +146,7 @@ class AnswerLog {
       told.lines = 0;
     }
     // What it is then is told after the minute.
-    if (++told.lines > kMostLines) return;
+    if (++told.lines > kMaxLines) return;
     told.reason = std::move(now);
     *err_ << "rocksync exporter: " + (why.empty() ? again : what + ": " + why) +
                  "\n"
@@ -154,7 +154,7 @@ class AnswerLog {
   }
 
   using Clock = std::chrono::steady_clock;
-  static constexpr int kMostLines = 6;  // a minute, of each
+  static constexpr int kMaxLines = 6;  // a minute, of each
 
   struct Told {
     std::string reason;

@@ -10,7 +10,7 @@
 #include "bindings/c/objects.h"
 #include "rocksync/c.h"
 #include "rocksync/hooks.h"
-#include "rocksync/limits.h"
+#include "rocksync/max_duration.h"
 
 struct rocksync_change_feed_t {
   std::unique_ptr<rocksync::ChangeFeed> rep;
@@ -44,7 +44,7 @@ const rocksync_changes_t* rocksync_change_feed_next(
   }
   uint64_t left_out = 0;
   const Status status = feed->rep->Next(
-      std::min(rocksync::Duration(timeout_ms), rocksync::kMostDuration),
+      std::min(rocksync::Duration(timeout_ms), rocksync::kMaxDuration),
       &feed->fetched, &left_out);
   feed->changes.clear();
   feed->sources.clear();

@@ -275,11 +275,11 @@ void rocksync_set_members(rocksync_t* db, uint64_t epoch,
     return;
   }
   // Before so many are copied.
-  if (count > rocksync::kMostMembers) {
-    rocksync::SaveError(errptr, Status::InvalidArgument(
-                                    "rocksync: " + std::to_string(count) +
-                                    " members; at most " +
-                                    std::to_string(rocksync::kMostMembers)));
+  if (count > rocksync::kMaxMembers) {
+    rocksync::SaveError(
+        errptr, Status::InvalidArgument("rocksync: " + std::to_string(count) +
+                                        " members; at most " +
+                                        std::to_string(rocksync::kMaxMembers)));
     return;
   }
   rocksync::SaveError(

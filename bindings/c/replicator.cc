@@ -5,6 +5,7 @@
 
 #include "bindings/c/objects.h"
 #include "rocksync/c.h"
+#include "rocksync/max_duration.h"
 #include "rocksync/metrics.h"
 #include "rocksync/verify.h"
 
@@ -103,7 +104,7 @@ unsigned char rocksync_replicator_verify(
     rocksync::VerifyOptions options;
     options.max_keys = max_keys;
     options.in_flight_wait =
-        std::min(rocksync::Duration(wait_ms), rocksync::kMostDuration);
+        std::min(rocksync::Duration(wait_ms), rocksync::kMaxDuration);
     rocksync::DifferenceCallback callback;
     if (differs != nullptr) {
       callback = [state, differs](const rocksync::KeyDifference& difference) {

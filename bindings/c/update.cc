@@ -86,11 +86,11 @@ void rocksync_values_set(rocksync_values_t* values, size_t i, const char* value,
     return;
   }
   // Before it is copied, whatever its size is said to be.
-  if (value != nullptr && size > rocksync::kMostValueBytes) {
+  if (value != nullptr && size > rocksync::kMaxValueBytes) {
     values->status = Status::InvalidArgument(
         "rocksync: a value of " + std::to_string(size) + " bytes",
         "max_value_bytes is at most " +
-            std::to_string(rocksync::kMostValueBytes));
+            std::to_string(rocksync::kMaxValueBytes));
     return;
   }
   // The new value may lie in the old one.

@@ -463,8 +463,8 @@ void Commands::Scrub(std::string* reply) {
 // A peer that is slow or silent keeps a thread for long; one is left to other
 // slow commands.
 void Commands::Sync(const std::vector<std::string>& peers, std::string* reply) {
-  constexpr int kMostSyncs = 2;
-  if (++syncs_ > kMostSyncs) {
+  constexpr int kMaxSyncs = 2;
+  if (++syncs_ > kMaxSyncs) {
     --syncs_;
     return AppendError(reply,
                        "ERR two clients wait for a REPLICATION SYNC already");

@@ -51,7 +51,7 @@ namespace {
 using rocksdb::Status;
 
 // Beyond it they need room on disk, for RocksDB's log, rather than memory.
-constexpr size_t kMostWriteBuffer = size_t{256} << 20;
+constexpr size_t kMaxWriteBuffer = size_t{256} << 20;
 
 // Before a database is made that belongs to this cluster. Port 0, any, is for
 // who listens alone.
@@ -101,14 +101,14 @@ Status OpenDatabase(const Settings& settings, const ClusterSecret& secret,
   replication.adopt_after_index_loss = settings.adopt_after_index_loss;
   replication.min_free_bytes = settings.min_free_mib << 20;
   replication.index_filter_policy = NewFilterPolicy(10);
-  replication.index_write_buffer_bytes = std::min(memory / 2, kMostWriteBuffer);
+  replication.index_write_buffer_bytes = std::min(memory / 2, kMaxWriteBuffer);
 
   rocksdb::BlockBasedTableOptions table;
   table.filter_policy = NewFilterPolicy(10);
   table.block_cache = rocksdb::NewLRUCache(memory);
   rocksdb::Options options;
   options.create_if_missing = may_be_made;
-  options.write_buffer_size = std::min(memory / 2, kMostWriteBuffer);
+  options.write_buffer_size = std::min(memory / 2, kMaxWriteBuffer);
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   ReplicatedDB* opened = nullptr;
   const Status status =

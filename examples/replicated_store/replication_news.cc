@@ -40,7 +40,7 @@ bool SessionNews::IsNews(const SessionProgress& session,
       now - known->second.logged < kBetween) {
     return false;
   }
-  if (known == unequal_.end() && unequal_.size() >= kMostPeers) {
+  if (known == unequal_.end() && unequal_.size() >= kMaxPeers) {
     unequal_.erase(std::min_element(unequal_.begin(), unequal_.end(),
                                     [](const auto& a, const auto& b) {
                                       return a.second.logged < b.second.logged;

@@ -29,7 +29,7 @@ class SessionNews {
 
  private:
   static constexpr std::chrono::minutes kBetween{1};
-  static constexpr size_t kMostPeers = 256;
+  static constexpr size_t kMaxPeers = 256;
 
   struct Unequal {
     std::string why;  // without numbers

@@ -53,9 +53,9 @@ class ChangeFeed {
   //   OK        `*changes` are not empty, or `*missed` is not 0: the number of
   //             changes that are left out between `*changes` and those of the
   //             next call
-  //   TimedOut  none came within `timeout`; a longer one than kMostDuration
-  //             (rocksync/limits.h) counts as kMostDuration, a negative one
-  //             as 0
+  //   TimedOut  none came within `timeout`; a longer one than kMaxDuration
+  //             (rocksync/max_duration.h) counts as kMaxDuration, a negative
+  //             one as 0
   //   Aborted   the database was closed, and all that came was fetched
   //
   // After TimedOut and Aborted `*changes` is empty and `*missed` 0.

@@ -59,7 +59,8 @@ struct CloneOptions {
   std::function<bool()> cancelled;
 
   // A silent source is given up after this long, and after twenty times as long
-  // while it makes the checkpoint. At most kMostDuration (rocksync/limits.h).
+  // while it makes the checkpoint. At most kMaxDuration
+  // (rocksync/max_duration.h).
   std::chrono::milliseconds io_timeout{30'000};
 
   // Connections over which files travel at once, 1 to 16. Each takes a thread

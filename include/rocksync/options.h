@@ -152,13 +152,13 @@ struct ReplicatedDBOptions {
 
   // Writes of a larger key or value to a replicated family are refused with
   // InvalidArgument, the result of a Merge included, and so is one that a peer
-  // offers. At most kMostKeyBytes and kMostValueBytes (rocksync/limits.h). A
+  // offers. At most kMaxKeyBytes and kMaxValueBytes (rocksync/limits.h). A
   // larger pair that is there already, since it was adopted or the limit was
   // higher, stays: it does not travel, is named in the log and counted
   // (IndexStats::pairs_too_large), and everything else goes on. It may be
   // deleted. A replica that has it is not proven equal to one that has not. A
   // session holds up to four times a value in memory.
-  size_t max_key_bytes = kMostKeyBytes;
+  size_t max_key_bytes = kMaxKeyBytes;
   size_t max_value_bytes = size_t{64} << 20;
 
   // Writes to replicated families, and pairs from peers, are refused with

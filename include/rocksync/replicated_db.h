@@ -351,7 +351,7 @@ class ReplicatedDB : public VersionSpecificDB {
   //
   // `epoch` numbers the list: 1 for the first, then always larger than any
   // before, by at most 2^32 (so that one mistake leaves epochs for later
-  // lists). `replica_ids` must include this replica; at most kMostMembers
+  // lists). `replica_ids` must include this replica; at most kMaxMembers
   // (rocksync/limits.h).
   //
   // Set a list on one replica only, a member that has the newest list

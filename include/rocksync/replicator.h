@@ -45,7 +45,8 @@ struct ReplicatorLimits {
   size_t max_sessions = 1;
 };
 
-// No duration may be longer than kMostDuration (rocksync/limits.h), a year.
+// No duration may be longer than kMaxDuration (rocksync/max_duration.h), a
+// year.
 struct ReplicatorOptions {
   // Addresses of the peers, in the transport's notation; Start refuses what
   // Transport::CheckAddress does. Replicator::SetPeers changes them.

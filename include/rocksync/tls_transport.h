@@ -25,7 +25,7 @@
 namespace rocksync {
 
 // Bounds that a socket transport keeps for any peer. No duration may be
-// longer than kMostDuration (rocksync/limits.h), a year.
+// longer than kMaxDuration (rocksync/max_duration.h), a year.
 struct SocketLimits {
   // From the first byte of TCP to the end of the handshake of an accepted
   // connection; a dialed one has the timeout given to Connect.

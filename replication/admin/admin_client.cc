@@ -67,7 +67,7 @@ rocksdb::Status AdminClient::Ask(const Request& request) {
   seed_.listener_nonce = admission.listener_nonce;
   // For the answer.
   (*connection_)->SetFrameLimit(kMaxFrameBytes);
-  (*connection_)->SetFrameTimeout(kMostPatience * target_.timeout);
+  (*connection_)->SetFrameTimeout(kMaxPatience * target_.timeout);
   return (*connection_)
       ->Send(RequestMessage(target_.secret, admission.auth_hello,
                             admission.challenge, request),

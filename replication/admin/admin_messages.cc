@@ -1,8 +1,8 @@
 #include "replication/admin/admin_messages.h"
 
 #include "replication/membership/authentication.h"
-#include "replication/session/limits.h"
 #include "replication/session/messages.h"
+#include "rocksync/limits.h"
 #include "sketch/element/coding.h"
 
 namespace rocksync {
@@ -31,7 +31,7 @@ std::string RequestProof(const ClusterSecret& secret,
 
 bool GetFamilies(std::string_view* body, std::vector<std::string>* families) {
   uint64_t count = 0;
-  if (!GetVarint64(body, kMaxFamilies, &count)) return false;
+  if (!GetVarint64(body, kMaxReplicatedFamilies, &count)) return false;
   families->clear();
   for (uint64_t i = 0; i < count; ++i) {
     std::string_view name;

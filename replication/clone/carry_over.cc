@@ -13,8 +13,8 @@
 namespace rocksync {
 namespace {
 
-constexpr size_t kMostBatchPairs = 4096;
-constexpr size_t kMostBatchBytes = size_t{1} << 20;
+constexpr size_t kMaxBatchPairs = 4096;
+constexpr size_t kMaxBatchBytes = size_t{1} << 20;
 
 class Carrier {
  public:
@@ -102,7 +102,7 @@ class Carrier {
     }
     batch_bytes_ += pair.key.size() + pair.value.size();
     batch_.push_back(std::move(pair));
-    return batch_.size() >= kMostBatchPairs || batch_bytes_ >= kMostBatchBytes
+    return batch_.size() >= kMaxBatchPairs || batch_bytes_ >= kMaxBatchBytes
                ? Flush()
                : absl::OkStatus();
   }

@@ -49,11 +49,10 @@ Status ListFiles(Env* env, const std::string& directory, CloneFiles* list,
     *bytes += file.size;
     list->files.push_back(std::move(file));
   }
-  if (status.ok() && list->files.size() > kMostCloneFiles) {
-    status =
-        Status::NotSupported("rocksync: a clone of more than " +
-                                 std::to_string(kMostCloneFiles) + " files",
-                             "let RocksDB compact into larger files");
+  if (status.ok() && list->files.size() > kMaxCloneFiles) {
+    status = Status::NotSupported("rocksync: a clone of more than " +
+                                      std::to_string(kMaxCloneFiles) + " files",
+                                  "let RocksDB compact into larger files");
   }
   return status;
 }

@@ -17,7 +17,7 @@
 #include "replication/store/format/clone_record.h"
 #include "replication/store/open/kept_options_file.h"
 #include "replication/store/write/refusals.h"
-#include "rocksync/limits.h"
+#include "rocksync/max_duration.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
 
@@ -28,11 +28,11 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::Status;
 using std::chrono::milliseconds;
 
-constexpr size_t kMostConnections = 16;
+constexpr size_t kMaxConnections = 16;
 constexpr milliseconds kBusyPause{100};
 // A connection ends when one of the two takes over the other's member list;
 // each time the newest that is there.
-constexpr int kMostMeetings = 4;
+constexpr int kMaxMeetings = 4;
 
 void Tell(const CloneOptions& clone, const CloneProgress& progress) {
   if (clone.progress) clone.progress(progress);
@@ -46,7 +46,7 @@ Status SessionWithSource(ReplicatedDB* db, const CloneOptions& clone) {
   const EndIfCancelled end(clone.cancelled, [&] { Stop(&replica); });
   const auto patience = std::chrono::steady_clock::now() + clone.io_timeout;
   Status s;
-  for (int overtaken = 0; overtaken < kMostMeetings;) {
+  for (int overtaken = 0; overtaken < kMaxMeetings;) {
     std::unique_ptr<Link> link;
     s = MeetSource(clone, &replica, &link);
     if (!s.ok()) return s;
@@ -138,10 +138,10 @@ Status CheckCloneOptions(const CloneOptions& clone) {
     return Status::InvalidArgument(std::string("CloneOptions::") + what);
   };
   if (clone.transport == nullptr) return wrong("transport is null");
-  if (clone.connections == 0 || clone.connections > kMostConnections) {
+  if (clone.connections == 0 || clone.connections > kMaxConnections) {
     return wrong("connections must be 1 to 16");
   }
-  if (clone.io_timeout <= milliseconds(0) || clone.io_timeout > kMostDuration) {
+  if (clone.io_timeout <= milliseconds(0) || clone.io_timeout > kMaxDuration) {
     return wrong("io_timeout must be 1 ms to a year");
   }
   return clone.transport->CheckAddress(clone.source);

@@ -284,7 +284,7 @@ Status CloneDirectory::HashHeld(const CloneFile& file, CloneCheck* check) {
   Status status = env_->NewSequentialFile(PathOf(file), &reader, EnvOptions());
   check->hashes.clear();
   std::string chunk(kCloneChunkBytes, '\0');
-  uint64_t left = std::min(check->size, kMostCloneHashes * kCloneChunkBytes);
+  uint64_t left = std::min(check->size, kMaxCloneHashes * kCloneChunkBytes);
   check->size = 0;
   while (status.ok() && left > 0) {
     const auto wanted =

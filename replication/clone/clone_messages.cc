@@ -43,8 +43,8 @@ std::string AskProof(const ClusterSecret& secret, std::string_view auth_hello,
 }
 
 bool IsNumber(std::string_view text) {
-  constexpr size_t kMostDigits = 20;
-  return !text.empty() && text.size() <= kMostDigits &&
+  constexpr size_t kMaxDigits = 20;
+  return !text.empty() && text.size() <= kMaxDigits &&
          std::all_of(text.begin(), text.end(),
                      [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -73,7 +73,7 @@ bool GetFile(std::string_view* body, CloneFile* file) {
   std::string_view name;
   if (!GetLengthPrefixed(body, kMaxFileNameBytes, &name) ||
       !IsCloneFileName(name) ||
-      !GetVarint64(body, kMostCloneFileBytes, &file->size)) {
+      !GetVarint64(body, kMaxCloneFileBytes, &file->size)) {
     return false;
   }
   file->name.assign(name);
@@ -153,7 +153,7 @@ absl::Status ReadFiles(std::string_view message, CloneFiles* files) {
   uint64_t count = 0;
   if (!GetFixed64(&message, &files->ticket) || files->ticket == 0 ||
       !GetFixed64(&message, &files->source_id) ||
-      !GetVarint64(&message, kMostCloneFiles, &count) ||
+      !GetVarint64(&message, kMaxCloneFiles, &count) ||
       count > message.size() / kLeastFileBytes) {
     return Wrong("the list of files is malformed");
   }
@@ -169,7 +169,7 @@ absl::Status ReadFiles(std::string_view message, CloneFiles* files) {
       return Wrong("the list is not in order, or has a file twice");
     }
     bytes += file.size;
-    if (bytes > kMostCloneBytes) return Wrong("the files are too large");
+    if (bytes > kMaxCloneBytes) return Wrong("the files are too large");
     has_current = has_current || file.name == "CURRENT";
     files->files.push_back(std::move(file));
   }
@@ -210,8 +210,8 @@ std::string ReadMessage(const CloneRead& read) {
 absl::Status ReadRead(std::string_view message, CloneRead* read) {
   const absl::Status status = TakeHead(CloneMessage::kRead, &message);
   if (!status.ok()) return status;
-  if (!GetVarint64(&message, kMostCloneFiles, &read->file) ||
-      !GetVarint64(&message, kMostCloneFileBytes, &read->offset) ||
+  if (!GetVarint64(&message, kMaxCloneFiles, &read->file) ||
+      !GetVarint64(&message, kMaxCloneFileBytes, &read->offset) ||
       !message.empty()) {
     return Wrong("what is to be read is malformed");
   }
@@ -229,8 +229,8 @@ std::string CheckMessage(const CloneCheck& check) {
 absl::Status ReadCheck(std::string_view message, CloneCheck* check) {
   const absl::Status status = TakeHead(CloneMessage::kCheck, &message);
   if (!status.ok()) return status;
-  if (!GetVarint64(&message, kMostCloneFiles, &check->file) ||
-      !GetVarint64(&message, kMostCloneHashes * kCloneChunkBytes,
+  if (!GetVarint64(&message, kMaxCloneFiles, &check->file) ||
+      !GetVarint64(&message, kMaxCloneHashes * kCloneChunkBytes,
                    &check->size)) {
     return Wrong("what is to be checked is malformed");
   }
@@ -274,7 +274,7 @@ std::string SameMessage(uint64_t size) {
 absl::Status ReadSame(std::string_view message, uint64_t* size) {
   const absl::Status status = TakeHead(CloneMessage::kSame, &message);
   if (!status.ok()) return status;
-  if (!GetVarint64(&message, kMostCloneFileBytes, size) || !message.empty()) {
+  if (!GetVarint64(&message, kMaxCloneFileBytes, size) || !message.empty()) {
     return Wrong("what is the same is malformed");
   }
   return status;

@@ -32,11 +32,11 @@ constexpr size_t CloneChunkAt(uint64_t bytes, uint64_t offset) {
   return bytes - offset < kCloneChunkBytes ? static_cast<size_t>(bytes - offset)
                                            : kCloneChunkBytes;
 }
-inline constexpr uint64_t kMostCloneFiles = uint64_t{1} << 19;
-inline constexpr uint64_t kMostCloneFileBytes = uint64_t{1} << 46;
-inline constexpr uint64_t kMostCloneBytes = uint64_t{1} << 60;  // of all files
+inline constexpr uint64_t kMaxCloneFiles = uint64_t{1} << 19;
+inline constexpr uint64_t kMaxCloneFileBytes = uint64_t{1} << 46;
+inline constexpr uint64_t kMaxCloneBytes = uint64_t{1} << 60;  // of all files
 // Hashes in one Check; a file of which more is held is checked as far as that.
-inline constexpr uint64_t kMostCloneHashes = uint64_t{1} << 17;
+inline constexpr uint64_t kMaxCloneHashes = uint64_t{1} << 17;
 
 enum class CloneMessage : uint8_t {
   kAsk = 1,

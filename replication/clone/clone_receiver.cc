@@ -188,7 +188,7 @@ class CloneConnection {
     if (s.ok()) s = ToRocksDb(ReadFiles(message, files));
     if (!s.ok()) return s;
     connection()->SetFrameLimit(kDataHeadBytes + kCloneChunkBytes);
-    connection()->SetFrameTimeout(kMostPatience * options_.io_timeout);
+    connection()->SetFrameTimeout(kMaxPatience * options_.io_timeout);
     return s;
   }
 

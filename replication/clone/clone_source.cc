@@ -25,8 +25,8 @@ using rocksdb::Status;
 using std::chrono::milliseconds;
 
 // More would only fill memory.
-constexpr size_t kMostAsked = 1024;
-constexpr size_t kMostAskedHashes = 2 * kMostCloneHashes;
+constexpr size_t kMaxAsked = 1024;
+constexpr size_t kMaxAskedHashes = 2 * kMaxCloneHashes;
 // A receiver whose disk is slow asks for nothing meanwhile; the transport
 // closes a connection over which nothing goes sooner than this.
 constexpr std::chrono::hours kBetweenQuestions{1};
@@ -164,7 +164,7 @@ Status CloneSource::Conversation::Listen() {
     if (!s.ok()) return s;
     const std::lock_guard lock(mutex_);
     asked_hashes_ += HashesIn(question);
-    if (asked_.size() >= kMostAsked || asked_hashes_ > kMostAskedHashes) {
+    if (asked_.size() >= kMaxAsked || asked_hashes_ > kMaxAskedHashes) {
       return Status::InvalidArgument("a clone asks for too much ahead");
     }
     asked_.push_back(std::move(question));
@@ -371,7 +371,7 @@ Status CloneSource::Serve(Connection* connection, const Admission& admission,
                static_cast<unsigned long long>(connection->peer_replica_id()),
                connection->peer_name().c_str(), use->list.files.size(),
                static_cast<unsigned long long>(use->bytes));
-  connection->SetFrameTimeout(kMostPatience * timeout);
+  connection->SetFrameTimeout(kMaxPatience * timeout);
   s = connection->Send(FilesMessage(use->list), timeout);
   if (!s.ok()) return s;
   const uint64_t ticket = use->list.ticket;

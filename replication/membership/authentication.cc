@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "replication/membership/setup.h"
 #include "replication/session/escape_text.h"
-#include "replication/session/limits.h"
 #include "replication/session/messages.h"
+#include "rocksync/limits.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
 

@@ -7,8 +7,8 @@
 #include "replication/membership/authentication.h"
 #include "replication/membership/incarnation.h"
 #include "replication/session/escape_text.h"
-#include "replication/session/limits.h"
 #include "replication/session/messages.h"
+#include "rocksync/limits.h"
 #include "rocksync/replica_id.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"
@@ -47,7 +47,7 @@ bool GetIdentity(std::string_view* input, SetupFacts* facts) {
 
 absl::Status GetFamilies(std::string_view* input, SetupFacts* facts) {
   uint64_t count = 0;
-  if (!GetVarint64(input, kMaxFamilies, &count)) {
+  if (!GetVarint64(input, kMaxReplicatedFamilies, &count)) {
     return Malformed(MessageType::kSetup, "too many families");
   }
   facts->families.clear();

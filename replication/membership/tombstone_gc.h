@@ -27,7 +27,7 @@
 
 #include "absl/status/status.h"
 #include "replication/membership/incarnation.h"
-#include "replication/session/limits.h"
+#include "rocksync/limits.h"
 
 namespace rocksync {
 

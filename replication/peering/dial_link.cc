@@ -9,7 +9,7 @@ namespace {
 
 // One of the two has learned of a newer member list. A few lists may have been
 // missed, but each set-up takes over the newest one that is there.
-constexpr int kMostSetups = 4;
+constexpr int kMaxSetups = 4;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ rocksdb::Status DialLink(ReplicatorContext* replica, const DialTarget& target,
                          std::unique_ptr<Link>* link, uint64_t* shown_id) {
   if (shown_id != nullptr) *shown_id = 0;
   rocksdb::Status s;
-  for (int setups = 0; setups < kMostSetups; ++setups) {
+  for (int setups = 0; setups < kMaxSetups; ++setups) {
     std::unique_ptr<Connection> connection;
     s = replica->transport->Connect(target.address, target.connect_timeout,
                                     target.cancelled, &connection);

@@ -15,7 +15,7 @@ namespace rocksync {
 
 // Times io_timeout, for one message of a peer that shows in each that it is
 // alive: by heartbeats, or by bytes of the message.
-inline constexpr int kMostPatience = 20;
+inline constexpr int kMaxPatience = 20;
 
 // One for each session. The session polls it while it works, as the
 // `cancelled` of its context, on the thread that sends; so a heartbeat never

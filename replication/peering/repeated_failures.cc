@@ -28,7 +28,7 @@ bool RepeatedFailures::Note(uint64_t replica_id, const std::string& why,
     *failure = {std::move(kind), now};
     return true;
   }
-  if (latest_.size() >= kMostPeers) {
+  if (latest_.size() >= kMaxPeers) {
     latest_.erase(std::min_element(latest_.begin(), latest_.end(),
                                    [](const auto& a, const auto& b) {
                                      return a.second.logged < b.second.logged;

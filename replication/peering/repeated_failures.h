@@ -20,7 +20,7 @@ class RepeatedFailures {
   using Clock = std::chrono::steady_clock;
 
   static constexpr std::chrono::minutes kBetween{1};
-  static constexpr size_t kMostPeers = 256;
+  static constexpr size_t kMaxPeers = 256;
 
   // A session with this peer failed, and `why`. True: it is to be logged, as it
   // is not the failure of the session before, or was not logged for a minute.

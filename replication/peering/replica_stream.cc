@@ -10,7 +10,7 @@
 
 namespace rocksync {
 
-static_assert(kMostStreamedBytes == ChangeLog::kMostChangeBytes);
+static_assert(kMaxStreamedBytes == ChangeLog::kMaxChangeBytes);
 
 ReplicaStream::ReplicaStream(ReplicatorContext* replica, Link* link,
                              std::function<void()> repair,
@@ -57,8 +57,8 @@ absl::Status ReplicaStream::Failed(const rocksdb::Status& status) {
   return ToAbsl(status);
 }
 
-absl::Status ReplicaStream::Take(size_t most_bytes, TakenChanges* taken) {
-  const ChangeLog::Reader::Taken& read = reader_.Take(most_bytes);
+absl::Status ReplicaStream::Take(size_t max_bytes, TakenChanges* taken) {
+  const ChangeLog::Reader::Taken& read = reader_.Take(max_bytes);
   taken->lost = read.lost;
   taken->last = read.last;
   taken->oldest_ms = ToMonotonicMs(read.oldest);

@@ -52,7 +52,7 @@ class ReplicaStream final : public StreamHost {
   // StreamHost.
   const StreamFacts& facts() const override { return facts_; }
   uint64_t NowMs() const override { return MonotonicMs(); }
-  absl::Status Take(size_t most_bytes, TakenChanges* taken) override;
+  absl::Status Take(size_t max_bytes, TakenChanges* taken) override;
   absl::Status MakeDurable(uint64_t number) override;
   absl::Status MakeAllDurable() override;
   absl::Status Send(std::string_view message) override;

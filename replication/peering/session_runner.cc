@@ -15,7 +15,7 @@ namespace {
 
 // Of what a peer had under way when this side failed: a frame that it is
 // sending, and another that the network holds.
-constexpr size_t kMostDiscarded = 2 * kMaxFrameBytes;
+constexpr size_t kMaxDiscarded = 2 * kMaxFrameBytes;
 
 class SessionDriver {
  public:
@@ -30,7 +30,7 @@ class SessionDriver {
   // there are few at once.
   SessionRunEnd Run(std::string first) {
     connection_->SetFrameLimit(kMaxFrameBytes);
-    connection_->SetFrameTimeout(kMostPatience * options_.io_timeout);
+    connection_->SetFrameTimeout(kMaxPatience * options_.io_timeout);
     SessionRunEnd end = Talk(std::move(first));
     connection_->SetFrameLimit(kMaxSetupFrameBytes);
     connection_->SetFrameTimeout(std::chrono::milliseconds(0));
@@ -106,7 +106,7 @@ class SessionDriver {
     if (absl::IsInvalidArgument(session_->status())) return;
     const auto until = Heartbeat::Clock::now() + options_.io_timeout;
     std::string message;
-    for (size_t bytes = 0; bytes <= kMostDiscarded; bytes += message.size()) {
+    for (size_t bytes = 0; bytes <= kMaxDiscarded; bytes += message.size()) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
           until - Heartbeat::Clock::now());
       if (left.count() <= 0 || !connection_->Receive(&message, left).ok()) {
@@ -118,7 +118,7 @@ class SessionDriver {
   // The peer's next message; heartbeats only make this wait for it longer.
   rocksdb::Status Listen(std::string* message) {
     const auto until =
-        Heartbeat::Clock::now() + kMostPatience * options_.io_timeout;
+        Heartbeat::Clock::now() + kMaxPatience * options_.io_timeout;
     for (;;) {
       const PeerWait::Scope waits(options_.peer_wait, *connection_);
       rocksdb::Status s = connection_->Receive(message, options_.io_timeout);

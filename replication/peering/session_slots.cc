@@ -73,7 +73,7 @@ bool SessionSlots::HasRoom(uint64_t peer_id) {
     Judge(now_(), &holder);
     if (holder.slow || holder.silent_for > Clock::duration::zero()) ++lent;
   }
-  return holders_.size() - std::min(lent, kMostLent) < capacity_;
+  return holders_.size() - std::min(lent, kMaxLent) < capacity_;
 }
 
 std::chrono::milliseconds SessionSlots::SilentFor(uint64_t peer_id) const {

@@ -99,7 +99,7 @@ class SessionSlots {
  private:
   friend class SessionSlot;
   static constexpr std::chrono::milliseconds kCourtesy{300};
-  static constexpr size_t kMostLent = 3;
+  static constexpr size_t kMaxLent = 3;
 
   struct Holder {
     uint64_t peer_id = 0;

@@ -20,7 +20,7 @@ namespace {
 using rocksdb::Status;
 
 // Whatever a peer allows.
-constexpr uint64_t kMostWindowBytes = uint64_t{4} << 20;
+constexpr uint64_t kMaxWindowBytes = uint64_t{4} << 20;
 
 Status AnotherIsOpen() {
   return Status::Busy("another stream with this peer is open");
@@ -72,7 +72,7 @@ void StreamLink::End(const Status& why) {
 Status StreamLink::Run(const std::string& first) {
   const Status status = Open(first);
   if (!status.ok()) return NameRemedy(status);
-  link_->connection()->SetFrameTimeout(kMostPatience *
+  link_->connection()->SetFrameTimeout(kMaxPatience *
                                        replica_->options.io_timeout);
   link_->connection()->SetPeerSendsUnasked();
   return NameRemedy(Carry());
@@ -93,7 +93,7 @@ Status StreamLink::Open(const std::string& first) {
       dialed ? Ask(mine, &facts.theirs) : Answer(first, mine, &facts.theirs);
   if (!status.ok()) return status;
   facts.theirs.window_bytes =
-      std::min(facts.theirs.window_bytes, kMostWindowBytes);
+      std::min(facts.theirs.window_bytes, kMaxWindowBytes);
   stream_.Open(std::move(facts),
                replica_->stats.BeginStream(
                    link_->peer_name(), link_->peer_id(), link_->open(),

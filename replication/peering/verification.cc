@@ -15,11 +15,11 @@ constexpr size_t kMaxHeldBytes = size_t{16} << 20;
 constexpr size_t kDifferenceBytes = 150;
 // Of keys that differ at the first look most may be on their way, so more are
 // held than may be told.
-constexpr uint64_t kMostCandidates = 20'000;
+constexpr uint64_t kMaxCandidates = 20'000;
 // The second look comes this long after the first, then each twice as long
 // after the one before.
 constexpr milliseconds kFirstPause{500};
-constexpr int kMostReconnections = 3;
+constexpr int kMaxReconnections = 3;
 
 HeldPair ToPublic(const Held& held) {
   HeldPair pair;
@@ -70,7 +70,7 @@ class Verification {
 
   rocksdb::Status Run(const DifferenceCallback& differs) {
     rocksdb::Status s = Look();
-    for (int i = 0; i < kMostReconnections && peer_.reconnected; ++i) {
+    for (int i = 0; i < kMaxReconnections && peer_.reconnected; ++i) {
       StartOver();
       s = Look();
     }
@@ -153,7 +153,7 @@ class Verification {
   uint64_t MostHeld() const {
     if (options_.in_flight_wait == milliseconds(0)) return options_.max_keys;
     // One more than may be told shows that there are more.
-    return std::max(kMostCandidates,
+    return std::max(kMaxCandidates,
                     std::min(options_.max_keys, UINT64_MAX - 1) + 1);
   }
 

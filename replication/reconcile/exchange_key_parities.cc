@@ -18,7 +18,7 @@ namespace {
 constexpr double kFewestDiffering = 150;
 constexpr double kSmallShare = 0.001;
 // The sender's own keys obscure too many cells.
-constexpr double kMostSurplusShare = 0.06;
+constexpr double kMaxSurplusShare = 0.06;
 // As good as the best plan: then more planes save round trips.
 constexpr double kAsGood = 1.05;
 // Planes of the exchange that finds what is left, as the plan takes it.
@@ -26,7 +26,7 @@ constexpr uint32_t kLaterPlanes = 5;
 // Cells to split at a time, of all, at least.
 constexpr double kLeastSplit = 0.12;
 // How often more parities come after the first: decoding takes its time.
-constexpr int kMostAttempts = 3;
+constexpr int kMaxAttempts = 3;
 // Fewer cells than this share of the plan's do not decode; not tried.
 constexpr double kHopeless = 0.85;
 // Judgements of a plane that may be wrong. Each offers a pair in vain, or
@@ -37,10 +37,10 @@ constexpr double kToleratedOfSurplus = 0.5;
 // What a search for leaves and its finds take for a leaf (measured at 1 000 and
 // 10 000 leaves).
 constexpr double kSearchedLeafBits = 28;
-constexpr double kMostOfLeaves = 0.99;
+constexpr double kMaxOfLeaves = 0.99;
 constexpr int kSlack = 10;
 // Cells of a plane that a peer may ask memory for.
-constexpr uint64_t kMostCellsPerElement = 2;
+constexpr uint64_t kMaxCellsPerElement = 2;
 constexpr uint64_t kFewestCells = uint64_t{1} << 16;
 
 double PlanesBits(double n, const DifferingKeys& difference, uint32_t planes) {
@@ -73,7 +73,7 @@ KeyParityPlan PlanKeyParities(double n, const DifferingKeys& difference,
   const auto [differing, surplus] = difference;
   if (differing < kFewestDiffering || differing < kSmallShare * n ||
       differing / 2 > kMaxParityShare * n ||
-      surplus > kMostSurplusShare * differing) {
+      surplus > kMaxSurplusShare * differing) {
     return {};
   }
   std::array<double, kMaxKeyPlanes + 1> bits{};
@@ -90,7 +90,7 @@ KeyParityPlan PlanKeyParities(double n, const DifferingKeys& difference,
 }
 
 bool ReadingAllKeysSaves(double n, double differing_leaves, double leaves) {
-  const double share = std::min(differing_leaves / leaves, kMostOfLeaves);
+  const double share = std::min(differing_leaves / leaves, kMaxOfLeaves);
   const double differing = -leaves * std::log1p(-share);
   const KeyParityPlan all = PlanKeyParities(n, {differing, 0}, kSlack, 0);
   const KeyParityPlan searched =
@@ -122,7 +122,7 @@ std::string KeyParitySender::First(const DifferingKeys& difference,
 
 bool KeyParitySender::Next(const DifferingKeys& difference, bool decoded,
                            uint32_t planes, std::string* body) {
-  if (++attempts_ > kMostAttempts) return false;
+  if (++attempts_ > kMaxAttempts) return false;
   const uint32_t split = decoded ? 0 : Split(difference);
   if (!decoded && split == 0) {
     planes_ = 0;
@@ -182,7 +182,7 @@ absl::Status KeyParityReceiver::Take(std::string_view body) {
       !GetVarint64(&body, kMaxSegmentCells, &split)) {
     return absl::InvalidArgumentError("parities of keys truncated");
   }
-  if (complete() || attempts_++ > kMostAttempts) {
+  if (complete() || attempts_++ > kMaxAttempts) {
     return absl::InvalidArgumentError("parities of keys too often");
   }
   more_follows_ = head % 2 != 0;
@@ -230,7 +230,7 @@ absl::Status KeyParityReceiver::TakePlane(std::string_view* body) {
   Plane plane;
   const uint64_t most =
       kFewestCells +
-      kMostCellsPerElement * (mine_.elements.size() + peer_count_);
+      kMaxCellsPerElement * (mine_.elements.size() + peer_count_);
   const absl::Status status = GetCoupledShape(body, most, &plane.shape);
   if (!status.ok()) return status;
   const uint64_t size = CoupledBytes(plane.shape.total_cells());

@@ -139,10 +139,10 @@ void PutParityOutcome(const ParityOutcome& outcome, std::string* out) {
 }
 
 absl::Status GetParityOutcome(std::string_view input, ParityOutcome* outcome) {
-  constexpr uint64_t kMostCells =
+  constexpr uint64_t kMaxCells =
       2 * uint64_t{kMaxCoupledWindows + kCoupledCells} * kMaxSegmentCells;
   if (!GetVarint64(&input, kMaxKeyedElements, &outcome->found) ||
-      !GetVarint64(&input, kMostCells, &outcome->unexplained) ||
+      !GetVarint64(&input, kMaxCells, &outcome->unexplained) ||
       !input.empty()) {
     return absl::InvalidArgumentError("outcome of parities out of range");
   }

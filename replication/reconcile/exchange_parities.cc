@@ -13,11 +13,11 @@ namespace {
 // As with a small lack, if it is this share of all.
 constexpr double kSmallShare = 0.0005;
 // More elements of the sender alone obscure too many cells.
-constexpr double kMostSurplusShare = 0.06;
+constexpr double kMaxSurplusShare = 0.06;
 // Cells to split at a time, of all, at least, and how often: fewer make no
 // difference, and each time is a round trip.
 constexpr double kLeastSplit = 0.12;
-constexpr int kMostSplits = 3;
+constexpr int kMaxSplits = 3;
 // Fewer cells than this share of the plan's do not decode; not tried.
 constexpr double kHopeless = 0.9;
 // A wrong judgement hides an element until the finish, or offers a pair in
@@ -27,7 +27,7 @@ constexpr double kErrorBits = 500;
 constexpr double kFewErrors = 8;
 constexpr double kToleratedShare = 0.2;
 // Cells that a peer may ask memory for.
-constexpr uint64_t kMostCellsPerElement = 2;
+constexpr uint64_t kMaxCellsPerElement = 2;
 constexpr uint64_t kFewestCells = uint64_t{1} << 16;
 // What a search for leaves takes for each element that only one side has, its
 // name included (measured at 10 to 20 elements a leaf).
@@ -40,7 +40,7 @@ double ParityPlanBits(double mine, double theirs, double surplus, int slack) {
   const double missing = theirs - mine + surplus;
   if (theirs - mine < static_cast<double>(kLeastLack) ||
       missing < kSmallShare * theirs || missing > kMaxParityShare * theirs ||
-      surplus > kMostSurplusShare * missing) {
+      surplus > kMaxSurplusShare * missing) {
     return std::numeric_limits<double>::infinity();
   }
   return ParityBits(theirs, missing, surplus) +
@@ -77,7 +77,7 @@ bool ParitySender::Next(double surplus, double other_bits, int slack,
   const double all = ParityPlanBits(mine_, theirs_, surplus, slack);
   const double sent = static_cast<double>(parities_.shape().segments()) *
                       (parities_.shape().cells + split_);
-  if (!(all - sent < other_bits) || splits_++ == kMostSplits ||
+  if (!(all - sent < other_bits) || splits_++ == kMaxSplits ||
       split_ == parities_.shape().cells) {
     return false;
   }
@@ -101,7 +101,7 @@ absl::Status ParityReceiver::First(std::string_view body,
                                    uint64_t peer_count) {
   CoupledShape shape;
   const uint64_t most =
-      kFewestCells + kMostCellsPerElement * (elements.size() + peer_count);
+      kFewestCells + kMaxCellsPerElement * (elements.size() + peer_count);
   const absl::Status status = GetCoupledShape(&body, most, &shape);
   if (!status.ok()) return status;
   if (body.size() != CoupledBytes(shape.total_cells())) {
@@ -122,7 +122,7 @@ absl::Status ParityReceiver::First(std::string_view body,
 }
 
 absl::Status ParityReceiver::Next(std::string_view body) {
-  if (splits_++ == kMostSplits) {  // decoding takes its time
+  if (splits_++ == kMaxSplits) {  // decoding takes its time
     return absl::InvalidArgumentError("cells split too often");
   }
   uint64_t to = 0;

@@ -21,7 +21,7 @@ namespace {
 // groups of about 16 to 32 do, and are quicker to decode.
 constexpr double kSingleGroup = 24;
 constexpr double kLeastPerGroup = 16;
-constexpr double kMostPerGroup = 96;
+constexpr double kMaxPerGroup = 96;
 // Of the pairs that the estimate asks for, groups get this share at first: what
 // an estimate too high takes in vain costs more than a second pass, which knows
 // from the groups that have decoded how many pairs the others need.
@@ -30,7 +30,7 @@ constexpr double kFirstShareOfSingle = 0.9;
 // By so many standard deviations the probe is made for more leaves than are
 // expected, if it is known about how many.
 constexpr double kProbeDeviations = 3.5;
-constexpr double kMostOfProbe = 250;
+constexpr double kMaxOfProbe = 250;
 // Standard error of the estimate (see difference_estimate.h), and the same if
 // round trips matter.
 constexpr double kLeafEstimateError = 0.35;
@@ -51,7 +51,7 @@ constexpr uint64_t kFewestToEstimateFinely = 1024;
 constexpr double kShareOfFine = 0.95;
 // How many keys are overwritten does not follow from so large a share of
 // leaves.
-constexpr double kMostToEstimate = 0.5;
+constexpr double kMaxToEstimate = 0.5;
 
 // Pairs of syndromes a group for the first pass. `mean`: differing leaves.
 uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
@@ -69,7 +69,7 @@ uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
 uint32_t ProbePairs(double expected) {
   const double pairs = expected + kProbeDeviations * std::sqrt(expected);
   return kProbePairs +
-         static_cast<uint32_t>(std::ceil(std::min(pairs, kMostOfProbe)));
+         static_cast<uint32_t>(std::ceil(std::min(pairs, kMaxOfProbe)));
 }
 
 }  // namespace
@@ -204,7 +204,7 @@ int LeafSearch::ChooseGroupBits(double differing) const {
   shape.group_bits = std::bit_width(groups) - 1;
   // Larger groups that take no longer symbols need fewer pairs to spare.
   while (shape.group_bits > 0 &&
-         2 * differing <= kMostPerGroup * shape.groups()) {
+         2 * differing <= kMaxPerGroup * shape.groups()) {
     SymbolShape larger = shape;
     --larger.group_bits;
     if (larger.bits() > shape.bits()) break;
@@ -423,7 +423,7 @@ void LeafSearch::GiveUp(const LeafEstimate& estimate) {
     report_.plan += ", overwritten";
   }
   if (estimate.overwritten &&
-      estimate.differing < kMostToEstimate * shape_.leaves) {
+      estimate.differing < kMaxToEstimate * shape_.leaves) {
     SetExpected(ExpectOverwritten(estimate.differing, shape_.leaves));
   }
   done_ = true;

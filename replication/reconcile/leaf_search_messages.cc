@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kLeavesAParity = 4;
 constexpr uint64_t kFewestParities = 256;
-constexpr uint64_t kMostParities = 2048;
+constexpr uint64_t kMaxParities = 2048;
 
 }  // namespace
 
@@ -57,7 +57,7 @@ absl::Status GetGroupBits(std::string_view* body, SymbolShape* shape) {
 FineShape FineParitiesOfLeaves(uint64_t expected) {
   return ShapeFine(2 * expected, static_cast<uint32_t>(std::clamp(
                                      expected / kLeavesAParity, kFewestParities,
-                                     kMostParities)));
+                                     kMaxParities)));
 }
 
 absl::Status GetFineParities(std::string_view* body, uint32_t leaves,

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kYield{500};
 // A peer that has proven the secret says at once what it wants.
 constexpr std::chrono::milliseconds kFirstFrame{10'000};
 // Threads that are about to end. More of them, and the machine cannot keep up.
-constexpr size_t kMostLeaving = 128;
+constexpr size_t kMaxLeaving = 128;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void Acceptor::Receive(IncomingConnection incoming) {
   if (replica_->stopping || Full()) return;
   const size_t most =
       incoming.place != nullptr ? incoming.place->most() : kMaxUnauthenticated;
-  if (servers_.size() - CountAuthenticated() >= most + kMostLeaving) return;
+  if (servers_.size() - CountAuthenticated() >= most + kMaxLeaving) return;
   if (incoming.place == nullptr) {
     incoming.place = std::make_unique<UnauthenticatedPlace>(
         unauthenticated_, incoming.connection.get());

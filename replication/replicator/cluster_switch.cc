@@ -10,7 +10,7 @@ namespace rocksync {
 namespace {
 
 // Threads that are about to end. More of them, and the machine cannot keep up.
-constexpr size_t kMostEnding = 128;
+constexpr size_t kMaxEnding = 128;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ ClusterSwitch::ClusterSwitch(std::shared_ptr<Transport> transport,
                              size_t max_unauthenticated)
     : transport_(std::move(transport)),
       max_unauthenticated_(max_unauthenticated),
-      most_servers_(max_unauthenticated + kMostEnding),
+      max_servers_(max_unauthenticated + kMaxEnding),
       unauthenticated_(
           std::make_shared<UnauthenticatedConnections>(max_unauthenticated)) {}
 
@@ -92,7 +92,7 @@ void ClusterSwitch::Receive(std::unique_ptr<Connection> connection) {
       unauthenticated_, incoming.connection.get());
   const std::lock_guard lock(mutex_);
   JoinThoseOver(&servers_);
-  if (servers_.size() >= most_servers_) return;
+  if (servers_.size() >= max_servers_) return;
   Server& server = servers_.emplace_back();
   try {
     server.thread = std::thread(

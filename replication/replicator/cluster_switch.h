@@ -72,7 +72,7 @@ class ClusterSwitch {
   const std::shared_ptr<Transport> transport_;
   const std::shared_ptr<SharedLog> log_ = std::make_shared<SharedLog>();
   const size_t max_unauthenticated_;
-  const size_t most_servers_;
+  const size_t max_servers_;
   const std::shared_ptr<UnauthenticatedConnections> unauthenticated_;
   bool listening_ = false;
   std::atomic<bool> closing_{false};

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kSlotWait{1'000};
 // Links that break before anything is heard.
-constexpr int kMostBroken = 3;
+constexpr int kMaxBroken = 3;
 
 SessionResult Busy() {
   SessionResult busy;
@@ -127,7 +127,7 @@ SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {
     // first message the peer has other members or families than at the set-up,
     // and hangs up; but that does not happen again and again.
     const bool hung_up = kept || result.status.IsIOError();
-    if (!hung_up || broken == kMostBroken || result.status.IsTimedOut() ||
+    if (!hung_up || broken == kMaxBroken || result.status.IsTimedOut() ||
         replica_->stopping) {
       return Fail(result.status);
     }

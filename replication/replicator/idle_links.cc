@@ -64,7 +64,7 @@ bool IdleLinks::HaveItServed(uint64_t number) {
 }
 
 bool IdleLinks::StartWorker() {
-  if (serving_ >= kMostServing) return false;
+  if (serving_ >= kMaxServing) return false;
   JoinThoseOver(&workers_);
   Worker* const worker = &workers_.emplace_back();
   try {
@@ -90,7 +90,7 @@ void IdleLinks::Work() {
 std::unique_ptr<Link> IdleLinks::NextWoken(uint64_t* number) {
   const std::lock_guard lock(mutex_);
   if (joined_ || replica_->stopping || woken_.empty() ||
-      serving_ > kMostServing) {
+      serving_ > kMaxServing) {
     --serving_;
     return nullptr;
   }

@@ -36,7 +36,7 @@ class IdleLinks : public std::enable_shared_from_this<IdleLinks> {
 
   // Links that are served at once; more wait for one of them. Streams, which
   // last, do not count.
-  static constexpr size_t kMostServing = 64;
+  static constexpr size_t kMaxServing = 64;
 
   // `replica` must live until Join has returned.
   IdleLinks(ReplicatorContext* replica, Serve serve)

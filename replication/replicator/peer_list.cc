@@ -9,7 +9,7 @@ namespace {
 
 // Addresses that SyncNow and Verify were given beside those of the peers: as
 // many connections are kept open for the next call.
-constexpr size_t kMostOthers = 64;
+constexpr size_t kMaxOthers = 64;
 
 // A failed peer is tried again at the next interval at the latest.
 ScheduleOptions ToScheduleOptions(const ReplicatorOptions& options) {
@@ -107,7 +107,7 @@ std::shared_ptr<Dialer> PeerList::DialerOf(const std::string& address,
     std::rotate(known, known + 1, others_.end());
     return others_.back();
   }
-  if (others_.size() >= kMostOthers) {
+  if (others_.size() >= kMaxOthers) {
     *dropped = std::move(others_.front());
     others_.pop_front();
   }

@@ -61,10 +61,10 @@ using std::chrono::milliseconds;
 // Of a comparison whose asker may go.
 constexpr milliseconds kCancelledPoll{250};
 // Of the pause before a peer that is paused is asked again: up to 2 s.
-constexpr int kMostDoublings = 4;
+constexpr int kMaxDoublings = 4;
 
 // Of streams that are to end since SetPeers removed their peers.
-constexpr size_t kMostEndingStreams = 256;
+constexpr size_t kMaxEndingStreams = 256;
 
 class ReplicatorImpl : public Replicator {
  public:
@@ -345,7 +345,7 @@ SessionResult ReplicatorImpl::MeetOnceFree(
     }
     // Who is in another session expects us back soon; who says why does not.
     if (result.why.empty()) paused = 0;
-    SleepOrStop(BusyPause() * (1 << std::min(paused, kMostDoublings)));
+    SleepOrStop(BusyPause() * (1 << std::min(paused, kMaxDoublings)));
   }
 }
 
@@ -445,7 +445,7 @@ rocksdb::Status ReplicatorImpl::SetPeers(
   {
     const std::lock_guard lock(mutex_);
     if (s = CheckRunning(); !s.ok()) return s;
-    if (stream_dialers_.ending() >= kMostEndingStreams) {
+    if (stream_dialers_.ending() >= kMaxEndingStreams) {
       return rocksdb::Status::Busy(
           "SetPeers was called too often",
           "streams to peers that were removed still end; try again");

@@ -13,7 +13,7 @@ namespace {
 
 // One is enough while peers answer; each peer that does not keeps one for
 // seconds.
-constexpr size_t kMostThreads = 16;
+constexpr size_t kMaxThreads = 16;
 
 SessionOutcome ToOutcome(const SessionResult& result) {
   // The wait for a slot goes on at once.
@@ -159,7 +159,7 @@ void SessionDialers::Meet(const PeerList::Peer& peer) {
 }
 
 void SessionDialers::KeepOneFree() {
-  if (free_ > 0 || threads_.size() >= kMostThreads || replica_->stopping) {
+  if (free_ > 0 || threads_.size() >= kMaxThreads || replica_->stopping) {
     return;
   }
   try {

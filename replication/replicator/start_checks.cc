@@ -8,7 +8,7 @@
 
 #include "replication/session/session.h"
 #include "replication/stream/stream_messages.h"
-#include "rocksync/limits.h"
+#include "rocksync/max_duration.h"
 #include "rocksync/replica_id.h"
 
 namespace rocksync {
@@ -20,12 +20,12 @@ constexpr size_t kLeastStreamBuffer = size_t{64} << 10;
 
 rocksdb::Status CheckDuration(const char* option, milliseconds value,
                               milliseconds least) {
-  if (value >= least && value <= kMostDuration) return rocksdb::Status::OK();
+  if (value >= least && value <= kMaxDuration) return rocksdb::Status::OK();
   return rocksdb::Status::InvalidArgument(
       std::string("ReplicatorOptions::") + option + " is " +
           std::to_string(value.count()) + " ms",
       "choose " + std::to_string(least.count()) + " to " +
-          std::to_string(kMostDuration.count()) + " ms (a year)");
+          std::to_string(kMaxDuration.count()) + " ms (a year)");
 }
 
 rocksdb::Status CheckDurations(const ReplicatorOptions& options) {
@@ -59,7 +59,7 @@ rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
   if (options.stream_buffer_bytes < kLeastStreamBuffer) {
     return wrong("stream_buffer_bytes must be at least 64 KiB");
   }
-  if (options.zone.size() > kMostZoneBytes) {
+  if (options.zone.size() > kMaxZoneBytes) {
     return wrong("zone has more than 64 bytes");
   }
   if (options.max_accepted == 0) return wrong("max_accepted must be above 0");

@@ -86,14 +86,14 @@ CandidateReader::Found CandidateReader::Find(uint32_t ordinal) {
 }
 
 std::vector<absl::StatusOr<IndexEntry>> CandidateReader::FindEntries(
-    const std::vector<uint32_t>& ordinals, size_t most_bytes) const {
+    const std::vector<uint32_t>& ordinals, size_t max_bytes) const {
   const LeafBatch& batch = *context_.batch;
   std::vector<PlacedElement> elements;
   elements.reserve(ordinals.size());
   for (const uint32_t ordinal : ordinals) {
     elements.push_back({batch.PositionAt(ordinal), batch.HashAt(ordinal)});
   }
-  return context_.snapshot->FindElements(elements, most_bytes,
+  return context_.snapshot->FindElements(elements, max_bytes,
                                          *context_.cancelled);
 }
 
@@ -102,11 +102,11 @@ std::vector<absl::StatusOr<IndexEntry>> CandidateReader::FindEntries(
 bool CandidateReader::SortMore() {
   ahead_.clear();  // read by position, and not taken
   const size_t most = std::clamp<size_t>(
-      most_entry_bytes_ / (EntriesByKey::kEntryBytes + kKeyBytes), 1, sort_);
+      max_entry_bytes_ / (EntriesByKey::kEntryBytes + kKeyBytes), 1, sort_);
   sort_ = 4 * most;
   const size_t left = std::min(most, candidates_.size() - next_);
-  const size_t most_bytes = left * kKeyBytes;
-  sorted_.Clear(left, most_bytes);
+  const size_t max_bytes = left * kKeyBytes;
+  sorted_.Clear(left, max_bytes);
   size_t count = 0;
   size_t bytes = 0;
   bool full = left == 0;
@@ -114,7 +114,7 @@ bool CandidateReader::SortMore() {
     const size_t before = next_;
     const std::vector<uint32_t> ordinals =
         NextOrdinals(std::min(kSlice, most - count));
-    const auto entries = FindEntries(ordinals, most_bytes - bytes);
+    const auto entries = FindEntries(ordinals, max_bytes - bytes);
     size_t taken = 0;
     for (; taken < entries.size(); ++taken) {
       const absl::StatusOr<IndexEntry>& entry = entries[taken];
@@ -123,12 +123,12 @@ bool CandidateReader::SortMore() {
         continue;
       }
       // At least one goes, whatever its size.
-      if (bytes + entry->key.size() > most_bytes && count + taken > 0) break;
+      if (bytes + entry->key.size() > max_bytes && count + taken > 0) break;
       bytes += entry->key.size();
       sorted_.Add(ordinals[taken], *entry);
     }
     count += taken;
-    full = taken < ordinals.size() || ordinals.empty() || bytes > most_bytes;
+    full = taken < ordinals.size() || ordinals.empty() || bytes > max_bytes;
     if (taken == ordinals.size()) continue;
     next_ = before;
     NextOrdinals(taken);
@@ -170,7 +170,7 @@ void CandidateReader::ReadAhead() {
     if (!batch.IsCovered(candidates_[i])) ordinals.push_back(candidates_[i]);
   }
   std::vector<Found> found;
-  for (absl::StatusOr<IndexEntry>& entry : FindEntries(ordinals, most_bytes_)) {
+  for (absl::StatusOr<IndexEntry>& entry : FindEntries(ordinals, max_bytes_)) {
     found.push_back({std::move(entry), std::nullopt});
   }
   ReadValues(&found);
@@ -183,7 +183,7 @@ void CandidateReader::ReadAhead() {
     ahead_.emplace_back(ordinals[i], std::move(found[i]));
   }
   // As many as are expected to fill half of what may be read.
-  const size_t fitting = most_bytes_ / 2 * ordinals.size() / bytes;
+  const size_t fitting = max_bytes_ / 2 * ordinals.size() / bytes;
   read_ahead_ =
       std::clamp<size_t>(fitting, 1, std::min(kMaxPairs, 4 * ordinals.size()));
 }
@@ -199,7 +199,7 @@ void CandidateReader::ReadValues(std::vector<Found>* found) const {
   const auto values = context_.snapshot->NewValueReader(live.size());
   size_t bytes = 0;
   for (Found* const one : live) {
-    if (bytes > most_bytes_ || context_.Cancelled()) break;
+    if (bytes > max_bytes_ || context_.Cancelled()) break;
     one->value = values->Read(*one->entry);
     if (one->value->ok()) bytes += (*one->value)->size();
   }

@@ -20,8 +20,8 @@
 
 namespace rocksync {
 
-// Memory: four bytes for each candidate, and about `most_bytes` of what is read
-// ahead, or `most_entry_bytes` of entries.
+// Memory: four bytes for each candidate, and about `max_bytes` of what is read
+// ahead, or `max_entry_bytes` of entries.
 class CandidateReader {
  public:
   // What the snapshot holds of a candidate.
@@ -31,11 +31,11 @@ class CandidateReader {
   };
 
   // `candidates`: ordinals of the leaf batch, in order of position.
-  CandidateReader(const RoundContext& context, size_t most_bytes,
-                  size_t most_entry_bytes, std::vector<uint32_t> candidates)
+  CandidateReader(const RoundContext& context, size_t max_bytes,
+                  size_t max_entry_bytes, std::vector<uint32_t> candidates)
       : context_(context),
-        most_bytes_(most_bytes),
-        most_entry_bytes_(most_entry_bytes),
+        max_bytes_(max_bytes),
+        max_entry_bytes_(max_entry_bytes),
         candidates_(std::move(candidates)) {}
 
   // The next one that is not covered, in order of position; with `before` set,
@@ -63,7 +63,7 @@ class CandidateReader {
 
   // Of the first of these ordinals, as StorageSnapshot::FindElements.
   std::vector<absl::StatusOr<IndexEntry>> FindEntries(
-      const std::vector<uint32_t>& ordinals, size_t most_bytes) const;
+      const std::vector<uint32_t>& ordinals, size_t max_bytes) const;
   // The next candidates that are not covered, `most` at most; `next_` is behind
   // them then.
   std::vector<uint32_t> NextOrdinals(size_t most);
@@ -72,12 +72,12 @@ class CandidateReader {
   Found FindByKey(uint32_t ordinal);
   void ReadAhead();
   // Into those `found` whose entries are live, in order of their keys; as many
-  // as most_bytes_ let.
+  // as max_bytes_ let.
   void ReadValues(std::vector<Found>* found) const;
 
   const RoundContext context_;
-  const size_t most_bytes_;
-  const size_t most_entry_bytes_;
+  const size_t max_bytes_;
+  const size_t max_entry_bytes_;
   const std::vector<uint32_t> candidates_;
   size_t next_ = 0;
   // Candidates that were read and not yet taken, in order.

@@ -112,8 +112,8 @@ absl::Status IncomingPairs::Take(Pair pair, std::optional<uint32_t> own) {
                      context_.storage->HashOf(pair)}});
   pairs_.push_back(std::move(pair));
   // A session with little memory holds no more of pairs than of a turn.
-  const size_t most_bytes = std::min(kBatchBytes, options_->max_turn_bytes);
-  if (pairs_bytes_ < most_bytes && pairs_.size() < kBatchPairs) {
+  const size_t max_bytes = std::min(kBatchBytes, options_->max_turn_bytes);
+  if (pairs_bytes_ < max_bytes && pairs_.size() < kBatchPairs) {
     return absl::OkStatus();
   }
   return Apply();

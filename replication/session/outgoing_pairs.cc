@@ -39,9 +39,9 @@ OutgoingPairs::OutgoingPairs(const RoundContext& context,
                              std::vector<uint32_t> candidates)
     : context_(context),
       options_(options),
-      most_kept_(std::max(options->max_turn_bytes,
-                          kValueBytesPerElement * options->max_batch_elements)),
-      candidates_(context, most_kept_,
+      max_kept_(std::max(options->max_turn_bytes,
+                         kValueBytesPerElement * options->max_batch_elements)),
+      candidates_(context, max_kept_,
                   kEntryBytesPerElement * options->max_batch_elements,
                   std::move(candidates)) {}
 
@@ -252,7 +252,7 @@ absl::StatusOr<bool> OutgoingPairs::Offer(uint32_t ordinal,
   encoder->Add(wire);
   ++entries_;
   awaits_answer_ = true;
-  if (out.on_request && cached_bytes_ + out.value.size() > most_kept_) {
+  if (out.on_request && cached_bytes_ + out.value.size() > max_kept_) {
     std::string().swap(out.value);  // an assignment would keep its memory
     out.cached = false;
   } else {
@@ -281,10 +281,10 @@ absl::StatusOr<bool> OutgoingPairs::Fetch(uint32_t ordinal, Outgoing* out) {
 
 // Peers would refuse it too, or call the message damaged.
 bool OutgoingPairs::IsOversized(const Outgoing& pair) const {
-  const size_t most_key_bytes =
+  const size_t key_limit =
       pair.entry.tombstone ? kMaxKeyBytes
                            : std::min(kMaxKeyBytes, options_->max_key_bytes);
-  return pair.entry.key.size() > most_key_bytes ||
+  return pair.entry.key.size() > key_limit ||
          pair.value.size() > options_->max_value_bytes;
 }
 

@@ -115,7 +115,7 @@ class OutgoingPairs {
 
   const RoundContext context_;
   const SessionOptions* const options_;
-  const size_t most_kept_;  // bytes of values in offered_ and owed_
+  const size_t max_kept_;  // bytes of values in offered_ and owed_
   CandidateReader candidates_;
   std::deque<Winner> winners_;
   std::deque<Outgoing> offered_;   // in the last turn, unanswered

@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "replication/session/limits.h"
 #include "replication/session/messages.h"
 #include "replication/session/storage_view.h"
+#include "rocksync/limits.h"
 #include "sketch/element/element.h"
 #include "sketch/element/version.h"
 

@@ -88,7 +88,7 @@ PeerEntry* PeerTable::Add(const std::string& address, uint64_t replica_id) {
   while (std::count_if(entries_.begin(), entries_.end(),
                        [](const PeerEntry& entry) {
                          return entry.IsOther();
-                       }) >= static_cast<ptrdiff_t>(kMostOthers)) {
+                       }) >= static_cast<ptrdiff_t>(kMaxOthers)) {
     entries_.erase(std::min_element(entries_.begin(), entries_.end(),
                                     [](const PeerEntry& a, const PeerEntry& b) {
                                       return std::pair(!a.IsOther(), a.used) <

@@ -78,7 +78,7 @@ class PeerTable {
 
  private:
   // Those neither configured nor connected that are kept.
-  static constexpr size_t kMostOthers = 64;
+  static constexpr size_t kMaxOthers = 64;
 
   // Makes one, for which the others that were not used for the longest have to
   // go if they are too many.

@@ -12,7 +12,7 @@ using absl::Status;
 
 // Keys and values that are taken from the log at once.
 constexpr size_t kTakenBytes = size_t{64} << 10;
-constexpr uint64_t kMostSilenceMs = 10'000;
+constexpr uint64_t kMaxSilenceMs = 10'000;
 
 Status MeetAgain() { return absl::UnavailableError("reconnecting"); }
 
@@ -21,7 +21,7 @@ Status MeetAgain() { return absl::UnavailableError("reconnecting"); }
 uint64_t OutgoingChanges::SilentUntilMs() const {
   const uint64_t patience_ms = host_->facts().theirs.patience_ms;
   return last_sent_ms_ +
-         std::min(kMostSilenceMs, std::max<uint64_t>(patience_ms / 4, 1));
+         std::min(kMaxSilenceMs, std::max<uint64_t>(patience_ms / 4, 1));
 }
 
 uint64_t OutgoingChanges::NextDueMs() const {
@@ -66,8 +66,8 @@ Status OutgoingChanges::SayWhatIsDue() {
   return now_ms >= SilentUntilMs() ? Send(EncodeAlive()) : absl::OkStatus();
 }
 
-Status OutgoingChanges::SendChanges(size_t most_bytes) {
-  Status status = host_->Take(most_bytes, &taken_);
+Status OutgoingChanges::SendChanges(size_t max_bytes) {
+  Status status = host_->Take(max_bytes, &taken_);
   if (status.ok() && taken_.lost > 0) status = SendGap(taken_.lost);
   if (!status.ok() || taken_.changes.empty()) return status;
   oldest_ms_ = taken_.oldest_ms;
@@ -144,8 +144,8 @@ Status OutgoingChanges::EncodeOne(const LoggedChange& change, ShortHash hash,
 Status OutgoingChanges::SendList(StreamMessageType type,
                                  std::vector<uint64_t> list) {
   Status status;
-  for (size_t at = 0; status.ok() && at < list.size(); at += kMostListed) {
-    const size_t count = std::min(kMostListed, list.size() - at);
+  for (size_t at = 0; status.ok() && at < list.size(); at += kMaxListed) {
+    const size_t count = std::min(kMaxListed, list.size() - at);
     status = Send(EncodeStreamList(type, {list.data() + at, count}));
   }
   return status;
@@ -203,7 +203,7 @@ Status OutgoingChanges::SendPair(const AnnouncedChange& announced,
   Status status = host_->ReadPair(announced.family, announced.key, &pair);
   if (absl::IsNotFound(status)) return absl::OkStatus();
   if (!status.ok()) return status;
-  if (pair.key.size() + pair.value.size() > kMostStreamedBytes) {
+  if (pair.key.size() + pair.value.size() > kMaxStreamedBytes) {
     return SendGap(1);
   }
   // It may be later than all that the log has told of.

@@ -43,7 +43,7 @@ class OutgoingChanges {
 
  private:
   absl::Status SayWhatIsDue();
-  absl::Status SendChanges(size_t most_bytes);
+  absl::Status SendChanges(size_t max_bytes);
   absl::Status Encode(uint64_t* left_out);
   absl::Status EncodeOne(const LoggedChange& change, ShortHash hash,
                          Spread::Way way);

@@ -201,7 +201,7 @@ void Spread::OnAnnounce(uint64_t peer, std::span<const ShortHash> hashes,
     if (known != missing_.end()) {
       std::erase(known->second, peer);
       known->second.push_back(peer);
-    } else if (missing_.size() < options_.most_missing) {
+    } else if (missing_.size() < options_.max_missing) {
       missing_[hash] = {peer};
       due_.emplace(now_ms + options_.graft_ms, hash);
     } else {

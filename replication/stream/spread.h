@@ -49,7 +49,7 @@ struct SpreadOptions {
   // How long a change may be announced before it is asked for.
   uint64_t graft_ms = 200;
   // Announced changes that are waited for; more are left to sessions.
-  size_t most_missing = size_t{1} << 14;
+  size_t max_missing = size_t{1} << 14;
 };
 
 // A replica as its neighbours tell of it.

@@ -58,10 +58,10 @@ class StreamHost {
   // Monotonic.
   virtual uint64_t NowMs() const = 0;
 
-  // Of the sending half. The next changes of the log, about `most_bytes` of
+  // Of the sending half. The next changes of the log, about `max_bytes` of
   // keys and values, at least one if there is any; valid until the next call.
   // Unavailable: one is of a family that the set-up did not know.
-  virtual absl::Status Take(size_t most_bytes, TakenChanges* taken) = 0;
+  virtual absl::Status Take(size_t max_bytes, TakenChanges* taken) = 0;
   // Of the sending half. Returns once all changes up to this number are
   // durable; or everything that is there. Not at all if that is not wanted.
   virtual absl::Status MakeDurable(uint64_t number) = 0;

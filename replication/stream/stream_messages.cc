@@ -27,7 +27,7 @@ absl::Status DecodeStreamOpen(std::string_view message, StreamOpen* open) {
       head != static_cast<uint8_t>(MessageType::kStreamOpen) ||
       !GetVarint64(&message, &open->window_bytes) ||
       !GetVarint64(&message, &open->patience_ms) ||
-      !GetLengthPrefixed(&message, kMostZoneBytes, &zone) ||
+      !GetLengthPrefixed(&message, kMaxZoneBytes, &zone) ||
       open->window_bytes == 0 || open->patience_ms == 0) {
     return Malformed(MessageType::kStreamOpen,
                      "not a window, a patience and a zone");
@@ -65,7 +65,7 @@ absl::Status DecodeChanges(std::string_view body, uint32_t families,
     absl::Status status = decoder.Next(&pair);
     if (!status.ok()) return status;
     if (pair.kind == WirePair::Kind::kOnRequest || pair.family >= families ||
-        pairs->size() == kMostChangesInMessage) {
+        pairs->size() == kMaxChangesInMessage) {
       return Malformed(MessageType::kPairs,
                        "of a stream: a pair without a value, of an unknown "
                        "family, or too many");
@@ -106,8 +106,8 @@ absl::Status DecodeNeighbours(std::string_view body,
   while (!body.empty()) {
     uint64_t id = 0;
     std::string_view zone;
-    if (neighbours->size() == kMostListed || !GetFixed64(&body, &id) ||
-        !GetLengthPrefixed(&body, kMostZoneBytes, &zone)) {
+    if (neighbours->size() == kMaxListed || !GetFixed64(&body, &id) ||
+        !GetLengthPrefixed(&body, kMaxZoneBytes, &zone)) {
       return absl::InvalidArgumentError("stream: not a list of neighbours");
     }
     neighbours->push_back({id, std::string(zone)});
@@ -125,7 +125,7 @@ std::string EncodeStreamList(StreamMessageType type,
 absl::Status DecodeStreamList(std::string_view body,
                               std::vector<uint64_t>* list) {
   list->clear();
-  if (body.size() > kMostListed * sizeof(uint64_t)) {
+  if (body.size() > kMaxListed * sizeof(uint64_t)) {
     return absl::InvalidArgumentError("stream: a list that is too long");
   }
   while (!body.empty()) {

@@ -48,16 +48,16 @@ struct StreamOpen {
   uint64_t patience_ms = 0;
   std::string zone;
 };
-inline constexpr size_t kMostZoneBytes = 64;
+inline constexpr size_t kMaxZoneBytes = 64;
 // MessageType::kStreamOpen (1) | window | patience | zone | what later versions
 // add
 std::string EncodeStreamOpen(const StreamOpen& open);
 absl::Status DecodeStreamOpen(std::string_view message, StreamOpen* open);
 
 // Of one message of kChanges.
-inline constexpr size_t kMostChangesInMessage = 4096;
+inline constexpr size_t kMaxChangesInMessage = 4096;
 // Key and value of a change; a larger one is left to a session.
-inline constexpr size_t kMostStreamedBytes = size_t{64} << 10;
+inline constexpr size_t kMaxStreamedBytes = size_t{64} << 10;
 
 // Builds messages of kChanges, one after the other.
 class ChangesEncoder {
@@ -69,7 +69,7 @@ class ChangesEncoder {
   void Add(uint32_t family, std::string_view key, const Version& version,
            bool tombstone, std::string_view value);
   size_t count() const { return count_; }
-  bool full() const { return count_ >= kMostChangesInMessage; }
+  bool full() const { return count_ >= kMaxChangesInMessage; }
   const std::string& message() const { return message_; }
   void Clear();
 
@@ -90,7 +90,7 @@ absl::Status DecodeStreamCount(std::string_view body, uint64_t* count);
 std::string EncodeAlive();
 
 // Of one message, of any of the lists.
-inline constexpr size_t kMostListed = 4096;
+inline constexpr size_t kMaxListed = 4096;
 
 // Each id (8) | zone
 std::string EncodeNeighbours(const std::vector<Neighbour>& neighbours);

@@ -17,7 +17,7 @@ namespace {
 using rocksdb::Status;
 
 // More than anybody takes for a secret: in hex it has 64, or 65.
-constexpr size_t kMostBytes = 1024;
+constexpr size_t kMaxBytes = 1024;
 constexpr int kPatience = 5000;  // milliseconds
 
 Status ErrorOf(const std::string& file) {
@@ -58,7 +58,7 @@ Status ReadBeginning(const std::string& file, std::string* bytes) {
   // O_NONBLOCK, as the opening of a pipe waits for who writes into it.
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return ErrorOf(file);
-  bytes->resize(kMostBytes + 1);
+  bytes->resize(kMaxBytes + 1);
   size_t size = 0;
   size_t part = 1;
   Status status;
@@ -86,10 +86,10 @@ Status ReadClusterSecret(const std::string& file,
   if (status.ok()) status = ReadBeginning(file, &bytes);
   if (!status.ok()) return status;
   if (bytes.size() != secret->size()) {
-    const bool all = bytes.size() <= kMostBytes;
+    const bool all = bytes.size() <= kMaxBytes;
     return Status::InvalidArgument(
         file + " has " + (all ? "" : "more than ") +
-            std::to_string(all ? bytes.size() : kMostBytes) + " bytes",
+            std::to_string(all ? bytes.size() : kMaxBytes) + " bytes",
         "32 raw bytes are needed (not hex, no newline)");
   }
   std::copy(bytes.begin(), bytes.end(), secret->begin());

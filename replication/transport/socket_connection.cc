@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Of memory that is kept for the next frame to be sent.
-constexpr size_t kMostKept = size_t{512} << 10;
+constexpr size_t kMaxKept = size_t{512} << 10;
 
 // How often within a timeout is looked whether the peer makes progress.
 constexpr int kLooks = 16;
@@ -184,7 +184,7 @@ class SocketConnection : public Connection {
                       {
                         const std::lock_guard lock(mailbox->mutex);
                         mailbox->writing = false;
-                        if (written.capacity() <= kMostKept) {
+                        if (written.capacity() <= kMaxKept) {
                           mailbox->spare = std::move(written);
                         }
                       }

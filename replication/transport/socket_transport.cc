@@ -21,7 +21,7 @@
 #include "replication/transport/live_streams.h"
 #include "replication/transport/socket_connection.h"
 #include "replication/transport/socket_opening.h"
-#include "rocksync/limits.h"
+#include "rocksync/max_duration.h"
 #include "rocksync/replica_id.h"
 
 namespace rocksync {
@@ -446,13 +446,13 @@ void SocketTransport::Sweep() {
 }
 
 rocksdb::Status CheckDuration(const char* limit, milliseconds value) {
-  if (value > milliseconds(0) && value <= kMostDuration) {
+  if (value > milliseconds(0) && value <= kMaxDuration) {
     return rocksdb::Status::OK();
   }
   return rocksdb::Status::InvalidArgument(
       std::string("SocketLimits::") + limit + " is " +
           std::to_string(value.count()) + " ms",
-      "choose 1 to " + std::to_string(kMostDuration.count()) + " ms (a year)");
+      "choose 1 to " + std::to_string(kMaxDuration.count()) + " ms (a year)");
 }
 
 rocksdb::Status CheckLimits(const SocketLimits& limits) {

@@ -19,7 +19,7 @@ constexpr float kAtRest = 0.1f;
 // Belief in what is as likely as not; never 0.
 constexpr float kUndecided = 1e-3f;
 // Reliability of a cell's parity if nothing is said against it.
-constexpr double kMostReliable = 0.999999;
+constexpr double kMaxReliable = 0.999999;
 
 }  // namespace
 
@@ -222,7 +222,7 @@ CoupledDecoder::Outcome CoupledDecoder::Decode(
   const float prior = static_cast<float>(p / (1 - p));
   const double total = static_cast<double>(stride()) * shape_.segments();
   const float reliability = static_cast<float>(
-      std::min(kMostReliable, std::exp(-2 * surplus * kCoupledCells / total)));
+      std::min(kMaxReliable, std::exp(-2 * surplus * kCoupledCells / total)));
   contribution_.resize(size_t{shape_.windows} * kCoupledCells * stride());
   product_.resize(size_t{shape_.segments()} * stride());
   parity_.resize(size_t{shape_.segments()} * stride());

@@ -8,7 +8,7 @@ namespace {
 
 // No message of a cell is believed entirely: products of a few such odds stay
 // within a float's range.
-constexpr float kMostCertain = 0.999999f;
+constexpr float kMaxCertain = 0.999999f;
 // Beliefs closer to 0 than this divide a product badly.
 constexpr float kLeastBelief = 1e-6f;
 
@@ -36,8 +36,8 @@ BeliefUpdate Update(const CoupledWindow& window,
   const float* const p4 = product[4];
   const auto message = [](float all, float own) {
     const float r = all / own;
-    return r > kMostCertain ? kMostCertain
-                            : (r < -kMostCertain ? -kMostCertain : r);
+    return r > kMaxCertain ? kMaxCertain
+                           : (r < -kMaxCertain ? -kMaxCertain : r);
   };
   const auto belief = [](float here, float there) {
     const float t = (there - here) / (there + here);

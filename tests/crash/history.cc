@@ -22,7 +22,7 @@ std::vector<std::string> Differences(const Pairs& a, const Pairs& b) {
     for (const auto& [key, value] : one) {
       const auto match = other.find(key);
       if (match != other.end() && match->second == value) continue;
-      if (wrong.size() == kMostComplaints) return;
+      if (wrong.size() == kMaxComplaints) return;
       wrong.push_back(KeyName(key) + " differs");
     }
   };
@@ -128,9 +128,9 @@ std::vector<std::string> History::Check(const Pairs& found, Loss loss) const {
   for (const auto& [id, write] : writes_) {
     if (write.done == kNever) CheckWhole(write, found, &wrong);
   }
-  if (wrong.size() > kMostComplaints) {
-    const size_t more = wrong.size() - kMostComplaints;
-    wrong.resize(kMostComplaints);
+  if (wrong.size() > kMaxComplaints) {
+    const size_t more = wrong.size() - kMaxComplaints;
+    wrong.resize(kMaxComplaints);
     wrong.push_back("and " + std::to_string(more) + " more");
   }
   return wrong;

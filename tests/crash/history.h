@@ -16,7 +16,7 @@
 namespace rocksync::crash {
 
 // How many lines are told of what is wrong at one place.
-inline constexpr size_t kMostComplaints = 5;
+inline constexpr size_t kMaxComplaints = 5;
 
 // Everything found in a database: key number to value.
 using Pairs = std::map<uint32_t, std::string>;

@@ -19,8 +19,8 @@ namespace {
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
-constexpr size_t kMostScanComplaints = 5;
-constexpr uint64_t kMostLeadMs = 1500;
+constexpr size_t kMaxScanComplaints = 5;
+constexpr uint64_t kMaxLeadMs = 1500;
 
 std::string_view View(const rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
@@ -29,8 +29,8 @@ std::string_view View(const rocksdb::Slice& slice) {
 class Scanner {
  public:
   Scanner(const std::string& directory, const ClusterSecret& secret,
-          uint64_t most_lead_ms)
-      : directory_(directory), hasher_(secret), most_lead_ms_(most_lead_ms) {}
+          uint64_t max_lead_ms)
+      : directory_(directory), hasher_(secret), max_lead_ms_(max_lead_ms) {}
   ~Scanner() {
     for (ColumnFamilyHandle* handle : handles_) {
       db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
@@ -49,7 +49,7 @@ class Scanner {
 
  private:
   void Complain(const std::string& what) {
-    if (scan_.wrong.size() < kMostScanComplaints) scan_.wrong.push_back(what);
+    if (scan_.wrong.size() < kMaxScanComplaints) scan_.wrong.push_back(what);
   }
   bool Check(const Status& status, const std::string& what) {
     if (!status.ok()) Complain(what + ": " + status.ToString());
@@ -139,7 +139,7 @@ class Scanner {
   // row, it must not get so far ahead that peers hold its versions back.
   void CheckLease() {
     const uint64_t now_ms = rocksdb::Env::Default()->NowMicros() / 1000;
-    if ((scan_.lease >> 16) > now_ms + most_lead_ms_) {
+    if ((scan_.lease >> 16) > now_ms + max_lead_ms_) {
       Complain("the lease is " + std::to_string((scan_.lease >> 16) - now_ms) +
                " ms ahead of the clock on the wall");
     }
@@ -203,7 +203,7 @@ class Scanner {
 
   const std::string directory_;
   const ElementHasher hasher_;
-  const uint64_t most_lead_ms_;
+  const uint64_t max_lead_ms_;
   DatabaseScan scan_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<ColumnFamilyHandle*> handles_;
@@ -217,13 +217,13 @@ class Scanner {
 }  // namespace
 
 DatabaseScan ScanDatabase(const std::string& directory,
-                          const ClusterSecret& secret, uint64_t most_lead_ms) {
-  return Scanner(directory, secret, most_lead_ms).Run();
+                          const ClusterSecret& secret, uint64_t max_lead_ms) {
+  return Scanner(directory, secret, max_lead_ms).Run();
 }
 
 Scan ScanReplica(const std::string& directory) {
   Scan scan{
-      ScanDatabase(directory, ReplicationOptions().cluster_secret, kMostLeadMs),
+      ScanDatabase(directory, ReplicationOptions().cluster_secret, kMaxLeadMs),
       {}};
   for (const auto& [name, value] : scan.contents) {
     const std::optional<uint32_t> key = ParseKeyName(name.second);

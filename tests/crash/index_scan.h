@@ -36,10 +36,10 @@ struct DatabaseScan {
 };
 
 // Opens read-only; the log is replayed in memory and the directory not changed.
-// `most_lead_ms`: how far the lease of the clock may be ahead of the wall
+// `max_lead_ms`: how far the lease of the clock may be ahead of the wall
 // clock.
 DatabaseScan ScanDatabase(const std::string& directory,
-                          const ClusterSecret& secret, uint64_t most_lead_ms);
+                          const ClusterSecret& secret, uint64_t max_lead_ms);
 
 // The same of a replica of the crash machines, whose keys are numbers.
 struct Scan : DatabaseScan {

@@ -46,8 +46,8 @@ class Dice {
   uint32_t Below(uint32_t bound) {
     return static_cast<uint32_t>(random_() % bound);
   }
-  std::chrono::microseconds Delay(uint32_t most_us) {
-    return std::chrono::microseconds(Below(most_us + 1));
+  std::chrono::microseconds Delay(uint32_t max_us) {
+    return std::chrono::microseconds(Below(max_us + 1));
   }
 
  private:

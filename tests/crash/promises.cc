@@ -76,7 +76,7 @@ std::vector<std::string> Promises::Check(size_t replica,
   const Said& said = said_[replica];
   std::vector<std::string> wrong;
   const auto complain = [&wrong](const std::string& what) {
-    if (wrong.size() < kMostComplaints) wrong.push_back(what);
+    if (wrong.size() < kMaxComplaints) wrong.push_back(what);
   };
   const GcState& kept = disk.gc;
   if (disk.incarnation < said.incarnation) {

@@ -190,7 +190,7 @@ void FuzzStream(std::string_view body) {
   }
   std::vector<Pair> pairs;
   if (DecodeChanges(body, 2, &pairs).ok()) {
-    Require(!pairs.empty() && pairs.size() <= kMostChangesInMessage);
+    Require(!pairs.empty() && pairs.size() <= kMaxChangesInMessage);
     ChangesEncoder again;
     for (const Pair& pair : pairs) {
       again.Add(pair.family, pair.key, pair.version, pair.tombstone,

@@ -77,8 +77,8 @@ class Host final : public SpreadingHost {
 
   void Check() {
     if (dues_.bytes_under_way() > kWindowBytes + largest_sent_) std::abort();
-    if (dues_.lists.asked_for.size() > 2 * kMostListed) std::abort();
-    if (dues_.lists.to_ask_for.size() > SpreadOptions().most_missing) {
+    if (dues_.lists.asked_for.size() > 2 * kMaxListed) std::abort();
+    if (dues_.lists.to_ask_for.size() > SpreadOptions().max_missing) {
       std::abort();
     }
   }
@@ -86,7 +86,7 @@ class Host final : public SpreadingHost {
   // StreamHost.
   const StreamFacts& facts() const override { return facts_; }
   uint64_t NowMs() const override { return now_ms_; }
-  absl::Status Take(size_t most_bytes, TakenChanges* taken) override {
+  absl::Status Take(size_t max_bytes, TakenChanges* taken) override {
     taken->changes = std::exchange(log_, {});
     taken_keys_ = std::exchange(keys_, {});
     taken->lost = std::exchange(lost_, 0);

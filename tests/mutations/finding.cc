@@ -5,7 +5,7 @@
 namespace rocksync::mutations {
 namespace {
 
-constexpr size_t kMostBytes = 200;
+constexpr size_t kMaxBytes = 200;
 
 // From `head` to the end of its line; "" if it is not there.
 std::string LineAfter(const std::string& text, const std::string& head) {
@@ -13,7 +13,7 @@ std::string LineAfter(const std::string& text, const std::string& head) {
   if (at == std::string::npos) return "";
   const size_t begin = at + head.size();
   return text.substr(begin,
-                     std::min(text.find('\n', begin) - begin, kMostBytes));
+                     std::min(text.find('\n', begin) - begin, kMaxBytes));
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ std::string FindingOf(const std::string& output) {
   if (end == std::string::npos) return "it said nothing";
   const size_t before = output.rfind('\n', end);
   const size_t begin = before == std::string::npos ? 0 : before + 1;
-  return output.substr(begin, std::min(end + 1 - begin, kMostBytes));
+  return output.substr(begin, std::min(end + 1 - begin, kMaxBytes));
 }
 
 bool TestsNothing(const std::string& output) {

@@ -27,8 +27,8 @@ uint64_t MemoryStream::NextStepMs() const {
   return more ? NowMs() : outgoing_.NextDueMs();
 }
 
-absl::Status MemoryStream::Take(size_t most_bytes, TakenChanges* taken) {
-  const ChangeLog::Reader::Taken& read = reader_.Take(most_bytes);
+absl::Status MemoryStream::Take(size_t max_bytes, TakenChanges* taken) {
+  const ChangeLog::Reader::Taken& read = reader_.Take(max_bytes);
   taken->lost = read.lost;
   taken->last = read.last;
   taken->changes.clear();

@@ -25,7 +25,7 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::Status;
 using std::chrono::seconds;
 
-constexpr uint64_t kMostLeadMs = 60'000;
+constexpr uint64_t kMaxLeadMs = 60'000;
 constexpr seconds kPatience{120};
 
 std::string SecondOf(const std::string& directory) {
@@ -121,7 +121,7 @@ class Checker {
 
   DatabaseScan Scan(const std::string& directory) {
     std::array<uint8_t, 32> secret = ReplicationOptions({}).cluster_secret;
-    DatabaseScan scan = crash::ScanDatabase(directory, secret, kMostLeadMs);
+    DatabaseScan scan = crash::ScanDatabase(directory, secret, kMaxLeadMs);
     for (const std::string& wrong : scan.wrong) {
       check_.wrong.push_back(directory + ": " + wrong);
     }

@@ -125,7 +125,7 @@ class Phase:
                         "--db-stress", options.db_stress, "--seed", str(self.seed), "--plant", options.plant,
                         "--run", *arguments]
 
-    def run(self, most_seconds: float) -> bool:
+    def run(self, max_seconds: float) -> bool:
         """True if the script ended well."""
         environment = dict(os.environ, TEST_TMPDIR=self.directory, ROCKSYNC_STRESS_LEDGER=self.ledger,
                            DEBUG_LEVEL=self.debug_level)
@@ -133,9 +133,9 @@ class Phase:
             process = subprocess.Popen(self.command, stdout=log, stderr=subprocess.STDOUT, env=environment,
                                        start_new_session=True)
             try:
-                return process.wait(timeout=most_seconds) == 0
+                return process.wait(timeout=max_seconds) == 0
             except subprocess.TimeoutExpired:
-                print(f"  it did not end within {most_seconds:.0f} s", flush=True)
+                print(f"  it did not end within {max_seconds:.0f} s", flush=True)
                 return False
             finally:
                 try:

@@ -23,7 +23,7 @@ bool TakeNumber(std::string_view* line, char behind, uint64_t* number) {
 }
 
 void ParseLines(std::string_view text, DroppedBatches* dropped) {
-  for (size_t lines = 0; !text.empty() && lines < kMostDroppedLogs; ++lines) {
+  for (size_t lines = 0; !text.empty() && lines < kMaxDroppedLogs; ++lines) {
     const size_t end = std::min(text.find('\n'), text.size() - 1);
     std::string_view line = text.substr(0, end + 1);
     text.remove_prefix(end + 1);
@@ -59,7 +59,7 @@ Status NoteDroppedBatches(Env* env, const std::string& directory,
   const Status status = ReadDroppedBatches(env, directory, dropped);
   if (!status.ok()) return status;
   std::erase_if(*dropped, [](const auto& log) { return log.second == 0; });
-  while (dropped->size() > kMostDroppedLogs) dropped->erase(dropped->begin());
+  while (dropped->size() > kMaxDroppedLogs) dropped->erase(dropped->begin());
   std::string text;
   for (const auto& [log, batches] : *dropped) {
     text += std::to_string(log) + " " + std::to_string(batches) + "\n";

@@ -25,7 +25,7 @@ inline constexpr char kDroppedBatchesFileName[] = "ROCKSYNC.dropped";
 using DroppedBatches = std::map<uint64_t, uint64_t>;
 
 // More logs than a disk loses; the file stays small whatever happens.
-inline constexpr size_t kMostDroppedLogs = 256;
+inline constexpr size_t kMaxDroppedLogs = 256;
 
 uint64_t TotalOf(const DroppedBatches& dropped);
 

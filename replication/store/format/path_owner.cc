@@ -29,7 +29,7 @@ bool TakeLine(std::string_view* text, uint64_t bytes, std::string* line) {
 // Corruption: it is no file that could be one of these. A pipe would be waited
 // for, and some devices have no end.
 Status ReadBounded(Env* env, const std::string& file, std::string* bytes) {
-  constexpr uint64_t kMostBytes = uint64_t{1} << 16;  // names have 4 KiB
+  constexpr uint64_t kMaxBytes = uint64_t{1} << 16;  // names have 4 KiB
   struct stat found = {};
   if (::stat(file.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
     return Status::Corruption();
@@ -37,8 +37,8 @@ Status ReadBounded(Env* env, const std::string& file, std::string* bytes) {
   uint64_t size = 0;
   const Status status = env->GetFileSize(file, &size);
   if (!status.ok()) return status;
-  return size > kMostBytes ? Status::Corruption()
-                           : rocksdb::ReadFileToString(env, file, bytes);
+  return size > kMaxBytes ? Status::Corruption()
+                          : rocksdb::ReadFileToString(env, file, bytes);
 }
 
 Status GivenToAnother(const PathOwner& owner) {

@@ -9,12 +9,12 @@ namespace {
 // Below that, what an iterator takes to be made is not worth it.
 constexpr size_t kFewKeys = 64;
 // A seek costs more than so many steps.
-constexpr int kMostSteps = 32;
+constexpr int kMaxSteps = 32;
 // Seeks among so many finds tell whether keys lie close together.
 constexpr size_t kTrial = 64;
 // Of one iterator.
-constexpr size_t kMostFinds = 4096;
-constexpr size_t kMostBytes = size_t{4} << 20;
+constexpr size_t kMaxFinds = 4096;
+constexpr size_t kMaxBytes = size_t{4} << 20;
 
 }  // namespace
 
@@ -27,8 +27,8 @@ bool KeyWalk::Find(const Family& family, std::string_view key,
     iterator_.reset();
     return false;
   }
-  if (iterator_ == nullptr || family.id != family_id_ || finds_ == kMostFinds ||
-      bytes_ > kMostBytes) {
+  if (iterator_ == nullptr || family.id != family_id_ || finds_ == kMaxFinds ||
+      bytes_ > kMaxBytes) {
     Renew(family);
   }
   ++finds_;
@@ -48,7 +48,7 @@ bool KeyWalk::MoveTo(const rocksdb::Comparator& order,
                      const rocksdb::Slice& key) {
   if (iterator_->Valid() && order.Compare(iterator_->key(), key) <= 0) {
     int steps = 0;
-    while (steps < kMostSteps && iterator_->Valid() &&
+    while (steps < kMaxSteps && iterator_->Valid() &&
            order.Compare(iterator_->key(), key) < 0) {
       iterator_->Next();
       ++steps;

@@ -71,7 +71,7 @@ std::string WhatIsWrong(Env* env, const std::string& path,
 // records, and those that follow have larger numbers.
 std::string LaterLog(Env* env, const Marker& marker,
                      const std::string& directory, const std::string& wal_dir) {
-  constexpr uint64_t kMostWithoutBatch = 128;
+  constexpr uint64_t kMaxWithoutBatch = 128;
   const FileLeft& last = marker.files.back();
   std::set<std::string> logs;
   // Nothing is known of logs after a kill, and of their sizes where RocksDB
@@ -88,7 +88,7 @@ std::string LaterLog(Env* env, const Marker& marker,
     uint64_t bytes = 0;
     if (LogNumber(log) > LogNumber(last.name) &&
         env->GetFileSize(path, &bytes).ok() &&
-        (bytes > kMostWithoutBatch ||
+        (bytes > kMaxWithoutBatch ||
          (newer_manifest && LogNumber(log) > newest))) {
       return path;
     }

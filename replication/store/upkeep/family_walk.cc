@@ -18,7 +18,7 @@ using rocksdb::Status;
 
 // An iterator pins what it reads; it is renewed this often.
 constexpr uint64_t kPairsPerIterator = 100000;
-constexpr int kMostTries = 10;
+constexpr int kMaxTries = 10;
 
 // The first `most` keys behind `from` (`first`: from the beginning on, and
 // `from` is none), deleted ones too. Reads no values.
@@ -136,7 +136,7 @@ Status FamilyWalk::ReadValue(Candidate* candidate) {
   if (status.IsNotFound() || status.IsNotSupported()) return status;
   candidate->unreadable = true;
   const bool checking = (work_ & kFamilyChecking) != 0;
-  if (IsDamage(status) || (!checking && ++*tries_ >= kMostTries)) {
+  if (IsDamage(status) || (!checking && ++*tries_ >= kMaxTries)) {
     return Status::OK();
   }
   return ValueError(status, family_, candidate->key);

@@ -14,7 +14,7 @@ namespace {
 using rocksdb::Slice;
 using rocksdb::Status;
 
-constexpr uint64_t kMostLines = 100;  // of the log, on unreadable pairs
+constexpr uint64_t kMaxLines = 100;  // of the log, on unreadable pairs
 
 // Whether a range of keys that was deleted hides a pair. The library deletes no
 // ranges.
@@ -139,14 +139,14 @@ Status PairJudge::JudgeUnreadable(const Family& family, const IndexKey& key,
   quarantine_->Add();
   indexed_->PutEntry(batch, key, judged);
   indexed_->digests()->Note(key.position);
-  if (++unreadable_ <= kMostLines) {
+  if (++unreadable_ <= kMaxLines) {
     rocksdb::Warn(
         indexed_->db()->GetDBOptions().info_log,
         "rocksync: the value of key %s of family %s does not read; "
         "it is quarantined until a peer has the pair, or the key is "
         "written or deleted%s",
         HexOf(name).c_str(), family.name.c_str(),
-        unreadable_ == kMostLines ? " (those that follow are not named)" : "");
+        unreadable_ == kMaxLines ? " (those that follow are not named)" : "");
   }
   return Status::OK();
 }

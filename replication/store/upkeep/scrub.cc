@@ -21,8 +21,8 @@ constexpr size_t kChunkPairs = 128;
 constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
 
 // Of a pass. What is beyond them is counted.
-constexpr uint64_t kMostLines = 100;
-constexpr size_t kMostMissed = 64;
+constexpr uint64_t kMaxLines = 100;
+constexpr size_t kMaxMissed = 64;
 
 constexpr uint8_t kStepFamilies = 0;
 constexpr uint8_t kStepIndex = 1;
@@ -214,7 +214,7 @@ Status Scrub::SkipPairs(const Family& family,
     *pair = std::move(found);
   }
   where += " up to " + (missed.to.has_value() ? HexOf(*missed.to) : "its end");
-  if (missed_.size() < kMostMissed) missed_.push_back(std::move(missed));
+  if (missed_.size() < kMaxMissed) missed_.push_back(std::move(missed));
   PassOver(status, where, &ranges_passed_over_);
   return Status::OK();
 }
@@ -222,7 +222,7 @@ Status Scrub::SkipPairs(const Family& family,
 bool Scrub::TryAgain(const Status& status) {
   // Not before everything is in the index again, and RocksDB writes.
   if (status.IsTryAgain() || status.IsBusy()) return true;
-  if (tries_ < kTries && retries_ < kMostRetries) {
+  if (tries_ < kTries && retries_ < kMaxRetries) {
     ++tries_;
     ++retries_;
     return true;
@@ -236,15 +236,14 @@ void Scrub::PassOver(const Status& status, const std::string& where,
   ++unreadable_;
   ++*count;
   const uint64_t lines = keys_passed_over_ + ranges_passed_over_;
-  if (lines <= kMostLines) {
-    rocksdb::Warn(indexed_->db()->GetDBOptions().info_log,
-                  "rocksync: scrub: %s does not read and is passed over until "
-                  "the next pass%s: %s",
-                  where.c_str(),
-                  lines == kMostLines
-                      ? " (what follows in this one is only counted)"
-                      : "",
-                  status.ToString().c_str());
+  if (lines <= kMaxLines) {
+    rocksdb::Warn(
+        indexed_->db()->GetDBOptions().info_log,
+        "rocksync: scrub: %s does not read and is passed over until "
+        "the next pass%s: %s",
+        where.c_str(),
+        lines == kMaxLines ? " (what follows in this one is only counted)" : "",
+        status.ToString().c_str());
   }
   std::string passed_over;
   if (keys_passed_over_ > 0) {

@@ -44,7 +44,7 @@ namespace rocksync {
 // neither the data nor the index go on, what SeekBehind finds to be damaged.
 // Pairs in a range of the data that was passed over are compared by way of the
 // index; only those without an entry are not found. A pass in which much does
-// not read ends all the same: it tries again kMostRetries times in vain.
+// not read ends all the same: it tries again kMaxRetries times in vain.
 //
 // How far a pass is, is written down every kRecordEvery chunks.
 // Not thread-safe, but for progress().
@@ -90,7 +90,7 @@ class Scrub {
  private:
   static constexpr int kRecordEvery = 64;
   static constexpr int kTries = 3;  // of a chunk, before it is passed over
-  static constexpr int kMostRetries = 12;  // in vain, in a pass
+  static constexpr int kMaxRetries = 12;  // in vain, in a pass
 
   // Of a family's data, not read in order: behind `from` (empty: from the
   // beginning) and before `to` (none: up to the end).

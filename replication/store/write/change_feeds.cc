@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "rocksync/limits.h"
+#include "rocksync/max_duration.h"
 
 namespace rocksync {
 namespace {
@@ -13,7 +13,7 @@ using rocksdb::Status;
 
 constexpr size_t kLeastBuffer = size_t{4} << 10;
 // Larger ones are mistakes, a -1 for example.
-constexpr uint64_t kMostBuffer = uint64_t{64} << 30;
+constexpr uint64_t kMaxBuffer = uint64_t{64} << 30;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ class ChangeFeeds::Feed : public ChangeFeed {
     const auto some = [this] {
       return !queue_.changes.empty() || queue_.missed != 0;
     };
-    shared_->changed.wait_for(lock, std::min(timeout, kMostDuration),
+    shared_->changed.wait_for(lock, std::min(timeout, kMaxDuration),
                               [&] { return some() || shared_->closed; });
     if (!some()) {
       return shared_->closed ? Status::Aborted("the database was closed")
@@ -77,7 +77,7 @@ void ChangeFeeds::Queue::Add(const FeedChange& change) {
 Status ChangeFeeds::Subscribe(const ChangeFeedOptions& options,
                               std::unique_ptr<ChangeFeed>* feed) {
   if (options.buffer_bytes < kLeastBuffer ||
-      options.buffer_bytes > kMostBuffer) {
+      options.buffer_bytes > kMaxBuffer) {
     return Status::InvalidArgument(
         "ChangeFeedOptions::buffer_bytes must be at least 4 KiB and at most "
         "64 GiB");

@@ -77,10 +77,10 @@ void ChangeLog::Append(std::span<const Change> changes) {
 // REQUIRES: mutex_ held.
 void ChangeLog::AppendOne(const Change& change, Clock::time_point now) {
   Change held = change;
-  if (change.key.size() + change.value.size() > kMostChangeBytes) {
+  if (change.key.size() + change.value.size() > kMaxChangeBytes) {
     held.left_out = true;
     held.value = {};
-    if (change.key.size() > kMostChangeBytes) held.key = {};
+    if (change.key.size() > kMaxChangeBytes) held.key = {};
   }
   Segment* const segment = SegmentFor(BytesOf(held));
   const Head head{held.version,
@@ -163,7 +163,7 @@ void ChangeLog::Reader::Interrupt() {
 }
 
 // Points at the bytes of the next changes. False: none is there.
-bool ChangeLog::Reader::Gather(size_t most_bytes) {
+bool ChangeLog::Reader::Gather(size_t max_bytes) {
   pieces_.clear();
   const std::lock_guard lock(log_->mutex_);
   const auto& segments = log_->segments_;
@@ -183,19 +183,19 @@ bool ChangeLog::Reader::Gather(size_t most_bytes) {
     if (segment->first == first) begin = 0;
     pieces_.push_back({segment, begin, segment->used, first});
     bytes += segment->used - begin;
-    if (bytes >= most_bytes) break;
+    if (bytes >= max_bytes) break;
     first = segment->first + segment->count;
   }
   return true;
 }
 
-void ChangeLog::Reader::Parse(size_t most_bytes) {
+void ChangeLog::Reader::Parse(size_t max_bytes) {
   size_t bytes = 0;
   uint64_t next = next_;
   size_t offset = offset_;
   for (const Piece& piece : pieces_) {
     offset = piece.begin;
-    while (offset < piece.end && bytes < most_bytes) {
+    while (offset < piece.end && bytes < max_bytes) {
       const char* const at = piece.segment->bytes.get() + offset;
       const Head head = HeadAt(at);
       if (taken_.changes.empty()) taken_.oldest = head.appended;
@@ -204,7 +204,7 @@ void ChangeLog::Reader::Parse(size_t most_bytes) {
       bytes += head.key_size + head.value_size;
       ++next;
     }
-    if (bytes >= most_bytes) break;
+    if (bytes >= max_bytes) break;
   }
   taken_.last = next - 1;
   const std::lock_guard lock(log_->mutex_);
@@ -212,10 +212,10 @@ void ChangeLog::Reader::Parse(size_t most_bytes) {
   offset_ = offset;
 }
 
-const ChangeLog::Reader::Taken& ChangeLog::Reader::Take(size_t most_bytes) {
+const ChangeLog::Reader::Taken& ChangeLog::Reader::Take(size_t max_bytes) {
   taken_.changes.clear();
   taken_.lost = 0;
-  if (Gather(most_bytes)) Parse(std::max<size_t>(most_bytes, 1));
+  if (Gather(max_bytes)) Parse(std::max<size_t>(max_bytes, 1));
   return taken_;
 }
 

@@ -48,7 +48,7 @@ class ChangeLog {
   using Clock = std::chrono::steady_clock;
 
   // Key and value of what the log holds, together.
-  static constexpr size_t kMostChangeBytes = size_t{64} << 10;
+  static constexpr size_t kMaxChangeBytes = size_t{64} << 10;
 
   class Reader;
 
@@ -127,10 +127,10 @@ class ChangeLog::Reader {
     uint64_t last = 0;  // number of the last change
     Clock::time_point oldest{};  // when the first was appended
   };
-  // The next changes, about `most_bytes` of keys and values, at least one if
+  // The next changes, about `max_bytes` of keys and values, at least one if
   // there is any. If some are lost, all that are there are given up with them
   // and counted as lost: they are repaired together.
-  const Taken& Take(size_t most_bytes);
+  const Taken& Take(size_t max_bytes);
 
   // From any thread: changes that were not taken, and when the oldest of them
   // was appended.
@@ -148,8 +148,8 @@ class ChangeLog::Reader {
     uint64_t first = 0;  // number of the change at `begin`
   };
 
-  bool Gather(size_t most_bytes);
-  void Parse(size_t most_bytes);
+  bool Gather(size_t max_bytes);
+  void Parse(size_t max_bytes);
 
   ChangeLog* const log_;
   // Under the log's mutex:

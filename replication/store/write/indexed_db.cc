@@ -83,7 +83,7 @@ void IndexedDB::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
                          const StoredEntry& entry) const {
   // No peer could hold such a pair from here, and its tombstone could not go
   // there: it would only keep two replicas from being equal.
-  if (entry.tombstone && key.key.size() > kMostKeyBytes) {
+  if (entry.tombstone && key.key.size() > kMaxKeyBytes) {
     RemoveEntry(batch, key);
     return;
   }

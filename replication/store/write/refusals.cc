@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "replication/session/limits.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
@@ -20,11 +19,6 @@ namespace rocksync {
 namespace {
 
 using rocksdb::Status;
-
-static_assert(kMostKeyBytes == kMaxKeyBytes);
-static_assert(kMostNameBytes == kMaxNameBytes);
-static_assert(kMostReplicatedFamilies == kMaxFamilies);
-static_assert(kMostMembers == kMaxMembers);
 
 Status Refuse(const std::string& what, const std::string& remedy) {
   std::string text = "rocksync: ";
@@ -52,9 +46,9 @@ std::string Text(std::string_view what, std::string_view middle,
 }
 
 Status CheckName(std::string_view what, const std::string& name) {
-  if (name.size() <= kMostNameBytes) return Status::OK();
+  if (name.size() <= kMaxNameBytes) return Status::OK();
   return Refuse(Text(what, " has too many bytes: ", name.size()),
-                Text("at most", " ", kMostNameBytes));
+                Text("at most", " ", kMaxNameBytes));
 }
 
 Status CheckLimit(std::string_view option, size_t limit, size_t most) {
@@ -81,11 +75,11 @@ Status CheckReplicationOptions(const ReplicatedDBOptions& options) {
   }
   Status status = CheckName("cluster_name", options.cluster_name);
   if (status.ok()) {
-    status = CheckLimit("max_key_bytes", options.max_key_bytes, kMostKeyBytes);
+    status = CheckLimit("max_key_bytes", options.max_key_bytes, kMaxKeyBytes);
   }
   if (status.ok()) {
     status =
-        CheckLimit("max_value_bytes", options.max_value_bytes, kMostValueBytes);
+        CheckLimit("max_value_bytes", options.max_value_bytes, kMaxValueBytes);
   }
   if (!status.ok()) return status;
   if (options.apply_write_options.disableWAL) {
@@ -373,11 +367,11 @@ Status CheckChangedOptions(
 }
 
 Status CheckFamilyCount(size_t replicated) {
-  if (replicated <= kMostReplicatedFamilies) return Status::OK();
+  if (replicated <= kMaxReplicatedFamilies) return Status::OK();
   return Refuse(Text("too many replicated column families", ": ", replicated),
                 Text("name those to be replicated in "
                      "ReplicatedDBOptions::families",
-                     ", at most ", kMostReplicatedFamilies));
+                     ", at most ", kMaxReplicatedFamilies));
 }
 
 Status CheckSizes(const ReplicatedDBOptions& options, const std::string& family,
@@ -392,7 +386,7 @@ Status CheckSizes(const ReplicatedDBOptions& options, const std::string& family,
   const size_t limit =
       large_key ? options.max_key_bytes : options.max_value_bytes;
   const char* const remedy =
-      limit == (large_key ? kMostKeyBytes : kMostValueBytes)
+      limit == (large_key ? kMaxKeyBytes : kMaxValueBytes)
           ? ", the most that there can be; write less"
           : "; raise it on every replica, or write less";
   return Refuse(what, Text(option, " is ", limit) + remedy);

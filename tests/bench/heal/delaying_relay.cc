@@ -30,10 +30,10 @@ class Direction : public std::enable_shared_from_this<Direction> {
       : from_(std::move(from)),
         to_(std::move(to)),
         options_(options),
-        most_held_(2 * kReadBytes +
-                   static_cast<size_t>(
-                       2 * options.bytes_per_second *
-                       std::chrono::duration<double>(options.one_way).count())),
+        max_held_(2 * kReadBytes +
+                  static_cast<size_t>(
+                      2 * options.bytes_per_second *
+                      std::chrono::duration<double>(options.one_way).count())),
         timer_(from_->get_executor()) {}
 
   void Start() { Read(); }
@@ -45,7 +45,7 @@ class Direction : public std::enable_shared_from_this<Direction> {
   };
 
   void Read() {
-    if (reading_ || ended_ || held_ >= most_held_) return;
+    if (reading_ || ended_ || held_ >= max_held_) return;
     reading_ = true;
     buffer_.resize(kReadBytes);
     from_->async_read_some(
@@ -110,7 +110,7 @@ class Direction : public std::enable_shared_from_this<Direction> {
   const std::shared_ptr<tcp::socket> from_;
   const std::shared_ptr<tcp::socket> to_;
   const LinkOptions options_;
-  const size_t most_held_;
+  const size_t max_held_;
   asio::steady_timer timer_;
   std::vector<char> buffer_;
   std::deque<Piece> pieces_;

@@ -49,7 +49,7 @@ struct Settings {
 
 // A line is measured between replicas that have grown by no more than this
 // share since they were made.
-constexpr double kMostGrowth = 0.02;
+constexpr double kMaxGrowth = 0.02;
 
 // Writers at a steady rate on both sides, from construction to destruction.
 class Writers {
@@ -137,9 +137,9 @@ double Median(const std::vector<Result>& results, double Result::*field) {
 
 void Print(const Settings& s, uint64_t n, const Cell& cell,
            const std::vector<Result>& results) {
-  double most_round_trips = 0;
+  double max_round_trips = 0;
   for (const Result& result : results) {
-    most_round_trips = std::max(most_round_trips, result.round_trips);
+    max_round_trips = std::max(max_round_trips, result.round_trips);
   }
   const bool bytes = cell.prefer == Prefer::kBytes;
   if (s.json) {
@@ -152,7 +152,7 @@ void Print(const Settings& s, uint64_t n, const Cell& cell,
     line["prefer"] = bytes ? "bytes" : "round_trips";
     line["bytes"] = Median(results, &Result::bytes);
     line["round_trips"] = Median(results, &Result::round_trips);
-    line["round_trips_max"] = most_round_trips;
+    line["round_trips_max"] = max_round_trips;
     line["index_read_percent"] = Median(results, &Result::index_read_percent);
     line["cpu_ms"] = Median(results, &Result::cpu_ms);
     line["seconds"] = Median(results, &Result::seconds);
@@ -169,7 +169,7 @@ void Print(const Settings& s, uint64_t n, const Cell& cell,
         static_cast<unsigned long long>(cell.overwritten),
         static_cast<unsigned long long>(cell.writes_per_second),
         bytes ? "bytes" : "trips", Median(results, &Result::bytes),
-        Median(results, &Result::round_trips), most_round_trips,
+        Median(results, &Result::round_trips), max_round_trips,
         Median(results, &Result::index_read_percent),
         Median(results, &Result::cpu_ms), Median(results, &Result::seconds));
   }
@@ -212,7 +212,7 @@ bool RunAll(const Settings& s) {
       for (Result& result : results) {
         // What was written during a session is left to the next one.
         const bool grown = static_cast<double>(replicas.pairs()) >
-                           (1 + kMostGrowth) * static_cast<double>(n);
+                           (1 + kMaxGrowth) * static_cast<double>(n);
         if ((grown || cell.writes_per_second > 0) && !replicas.Renew()) {
           return false;
         }

@@ -35,10 +35,11 @@ box plugin 9 '^(plugin|sketch|rocksync|rocksdb)/|^(util/)?xxhash\.h$'
 # The rooms of replication/ that know neither RocksDB nor thread nor clock.
 pure='^(thread|mutex|shared_mutex|chrono|ctime|random|iostream)$'
 box replication/reconcile 9 '^(replication/reconcile|sketch|absl)/' "$pure"
-box replication/session 9 '^(replication/(session|reconcile)|sketch|absl)/' "$pure"
+# The limits of the format, and how a replica's id is written, are what they
+# take of the front door.
+box replication/session 9 '^(replication/(session|reconcile)|sketch|absl)/|^rocksync/limits\.h$' "$pure"
 box replication/stream 9 '^(replication/(stream|session)|sketch|absl)/' "$pure"
-# How a replica's id is written is the one thing they take of the front door.
-box replication/membership 9 '^(replication/(membership|session|reconcile)|sketch|absl)/|^rocksync/replica_id\.h$' "$pure"
+box replication/membership 9 '^(replication/(membership|session|reconcile)|sketch|absl)/|^rocksync/(limits|replica_id)\.h$' "$pure"
 box replication/base 9 '^(replication/(base|session)|rocksync|rocksdb|absl|openssl|sys)/'
 box replication/store 9 '^(replication/(store|base|membership|session)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'
 # Floor 3, the shell.

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "rocksync/limits.h"
+#include "rocksync/max_duration.h"
 #include "tests/integration/replication/replica_fixture.h"
 
 namespace rocksync {
@@ -115,7 +115,7 @@ TEST_F(ChangeFeedOfReplicas, CloseEndsWhoWaits) {
   std::thread waiting([&] {
     std::vector<FeedChange> changes;
     uint64_t missed = 0;
-    ended = feed_->Next(kMostDuration, &changes, &missed);
+    ended = feed_->Next(kMaxDuration, &changes, &missed);
   });
   a_->Stop();
   b_->Stop();

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kPairs = 2000;
 // Of a pass over as many, with what is tried again.
-constexpr int kMostSteps = 200;
+constexpr int kMaxSteps = 200;
 
 // `where`: of the file's data, 0 to 1.
 void DamageAt(const std::string& path, double where) {
@@ -77,10 +77,10 @@ class DamagedBlocksTest : public ReplicationTest {
     }
     uint64_t bytes = 0;
     bool finished = false;
-    for (int i = 0; i < kMostSteps && !finished; ++i) {
+    for (int i = 0; i < kMaxSteps && !finished; ++i) {
       scrub_->Step(&bytes, &finished).PermitUncheckedError();
     }
-    ASSERT_TRUE(finished) << "not after " << kMostSteps << " steps";
+    ASSERT_TRUE(finished) << "not after " << kMaxSteps << " steps";
   }
 
   std::unique_ptr<TestReplica> replica_;

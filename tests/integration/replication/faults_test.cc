@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "rocksync/limits.h"
+#include "rocksync/max_duration.h"
 #include "tests/integration/replication/replica_fixture.h"
 #include "tests/support/memory_transport.h"
 
@@ -282,7 +282,7 @@ TEST_F(WrongOptions, DurationsOfMoreThanAYear) {
     const std::string& name = of.second;
     for (const milliseconds duration :
          {milliseconds::max(), milliseconds(1'000'000'000'000'000),
-          kMostDuration + milliseconds(1)}) {
+          kMaxDuration + milliseconds(1)}) {
       const rocksdb::Status s =
           Refused([&](ReplicatorOptions* o) { o->*member = duration; });
       EXPECT_TRUE(Mentions(
@@ -332,8 +332,7 @@ TEST_F(WrongOptions, ADatabaseThatHasAReplicator) {
 
 TEST_F(WrongOptions, DurationsOfAYearAreRight) {
   ReplicatorOptions options;
-  options.interval = options.scrub_interval = options.io_timeout =
-      kMostDuration;
+  options.interval = options.scrub_interval = options.io_timeout = kMaxDuration;
   const auto b = NewReplica("b");
   ASSERT_TRUE(IsOk(b->Start(options)));
   options.peers = {b->address()};

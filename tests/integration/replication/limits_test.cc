@@ -47,7 +47,7 @@ class LimitsTest : public ReplicationTest {
     ASSERT_TRUE(IsOk(db->Close()));
   }
 
-  static std::string HugeKey() { return std::string(kMostKeyBytes + 1, 'K'); }
+  static std::string HugeKey() { return std::string(kMaxKeyBytes + 1, 'K'); }
   static std::string Large() { return std::string(2 * kValueBytes, 'v'); }
 };
 
@@ -91,15 +91,15 @@ TEST_F(LimitsTest, LimitsAndNamesHaveBounds) {
     return replica.Open();
   };
   EXPECT_FALSE(opens([](ReplicatedDBOptions* options) {
-    options->max_key_bytes = kMostKeyBytes + 1;
+    options->max_key_bytes = kMaxKeyBytes + 1;
   }));
   EXPECT_FALSE(opens([](ReplicatedDBOptions* options) {
-    options->max_value_bytes = kMostValueBytes + 1;
+    options->max_value_bytes = kMaxValueBytes + 1;
   }));
   EXPECT_FALSE(
       opens([](ReplicatedDBOptions* options) { options->max_key_bytes = 0; }));
   EXPECT_FALSE(opens([](ReplicatedDBOptions* options) {
-    options->cluster_name = std::string(kMostNameBytes + 1, 'c');
+    options->cluster_name = std::string(kMaxNameBytes + 1, 'c');
   }));
   const auto a = NewLimited("a", kValueBytes);
   rocksdb::ColumnFamilyHandle* family = nullptr;

@@ -10,7 +10,7 @@
 namespace rocksync::store_simulation {
 namespace {
 
-constexpr size_t kMostViolations = 20;
+constexpr size_t kMaxViolations = 20;
 
 bool EndsWith(const std::string& value, const std::string& tail) {
   return value.size() >= tail.size() &&
@@ -77,7 +77,7 @@ std::string Name(const Version& version) {
 }
 
 void Oracle::Broke(std::string what) {
-  if (violations_.size() < kMostViolations) {
+  if (violations_.size() < kMaxViolations) {
     violations_.push_back(std::move(what));
   }
 }

@@ -15,7 +15,7 @@ namespace {
 
 using rocksdb::Status;
 
-constexpr size_t kMostNodes = 7;
+constexpr size_t kMaxNodes = 7;
 // Larger than a lease's record, as the log holds it, and smaller than that and
 // another one.
 constexpr size_t kLeaseTail = 64;
@@ -259,7 +259,7 @@ void StoreCluster::RollBack(Node* node) {
 
 // A copy of a running replica is opened elsewhere, as a new one.
 void StoreCluster::Copy(Node* node) {
-  if (node->meetings > 0 || nodes_.size() >= kMostNodes) return;
+  if (node->meetings > 0 || nodes_.size() >= kMaxNodes) return;
   ++result_.copies;
   const std::string directory = absl::StrCat("/r", nodes_.size());
   Durable durable = node->durable;
@@ -367,7 +367,7 @@ void StoreCluster::SetList() {
 }
 
 void StoreCluster::Join() {
-  if (nodes_.size() >= kMostNodes) return;
+  if (nodes_.size() >= kMaxNodes) return;
   ++result_.joined;
   Node* const node =
       AddNode(ForgetfulDisk(), absl::StrCat("/r", nodes_.size()));

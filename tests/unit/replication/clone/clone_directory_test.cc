@@ -186,7 +186,7 @@ TEST_F(CloneDirectoryTest, AFileThatIsTooLongBeginsAnew) {
 TEST_F(CloneDirectoryTest, WantsRoomFirst) {
   ASSERT_TRUE(Prepare().ok());
   CloneFiles large = kList;
-  large.files[0].size = kMostCloneFileBytes;
+  large.files[0].size = kMaxCloneFileBytes;
   const Status s = directory_->Begin(large, 0);
   EXPECT_TRUE(s.IsNoSpace()) << s.ToString();
 }

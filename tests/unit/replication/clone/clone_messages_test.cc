@@ -122,7 +122,7 @@ TEST(CloneFilesTest, WhatIsRefused) {
   files.files[1].size = 65;
   EXPECT_FALSE(Reads(files)) << "a CURRENT that names no MANIFEST";
   files = SomeFiles();
-  files.files[0].size = kMostCloneFileBytes + 1;
+  files.files[0].size = kMaxCloneFileBytes + 1;
   EXPECT_FALSE(Reads(files)) << "a size beyond bounds";
   files = SomeFiles();
   files.ticket = 0;
@@ -132,7 +132,7 @@ TEST(CloneFilesTest, WhatIsRefused) {
 TEST(CloneFilesTest, ACountIsBoundedByWhatIsThere) {
   std::string message = FilesMessage(SomeFiles());
   message.resize(2 + 8 + 8);
-  PutVarint64(&message, kMostCloneFiles);
+  PutVarint64(&message, kMaxCloneFiles);
   CloneFiles read;
   EXPECT_FALSE(ReadFiles(message, &read).ok());
   EXPECT_LT(read.files.capacity(), 100u);

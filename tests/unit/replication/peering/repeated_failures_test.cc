@@ -57,14 +57,14 @@ TEST_F(RepeatedFailuresTest, EachPeerHasItsOwn) {
 }
 
 TEST_F(RepeatedFailuresTest, WhatItRemembersIsBounded) {
-  for (uint64_t id = 1; id <= RepeatedFailures::kMostPeers; ++id) {
+  for (uint64_t id = 1; id <= RepeatedFailures::kMaxPeers; ++id) {
     EXPECT_TRUE(Note(id, "held back"));
     now_ += std::chrono::milliseconds(1);
   }
   EXPECT_FALSE(Note(1, "held back"));
-  EXPECT_TRUE(Note(RepeatedFailures::kMostPeers + 1, "held back"));
+  EXPECT_TRUE(Note(RepeatedFailures::kMaxPeers + 1, "held back"));
   EXPECT_TRUE(Note(1, "held back")) << "it was logged the longest ago";
-  EXPECT_FALSE(Note(RepeatedFailures::kMostPeers, "held back"));
+  EXPECT_FALSE(Note(RepeatedFailures::kMaxPeers, "held back"));
 }
 
 }  // namespace

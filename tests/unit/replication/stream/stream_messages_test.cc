@@ -131,7 +131,7 @@ TEST(StreamMessages, ListsOfNeighboursAndOfNumbers) {
   EXPECT_EQ(again, numbers);
   EXPECT_FALSE(DecodeStreamList(list.substr(2), &again).ok());
   EXPECT_FALSE(
-      DecodeStreamList(std::string(8 * (kMostListed + 1), 'x'), &again).ok());
+      DecodeStreamList(std::string(8 * (kMaxListed + 1), 'x'), &again).ok());
 }
 
 TEST(StreamMessages, OfManyPairs) {
@@ -139,7 +139,7 @@ TEST(StreamMessages, OfManyPairs) {
   while (!changes.full()) changes.Add(0, "", {1, 1}, true, {});
   std::vector<Pair> pairs;
   ASSERT_TRUE(DecodeChanges(changes.message().substr(1), 1, &pairs).ok());
-  EXPECT_EQ(pairs.size(), kMostChangesInMessage);
+  EXPECT_EQ(pairs.size(), kMaxChangesInMessage);
   changes.Add(0, "", {1, 1}, true, {});
   EXPECT_FALSE(DecodeChanges(changes.message().substr(1), 1, &pairs).ok());
 }

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "rocksync/limits.h"
+#include "rocksync/max_duration.h"
 #include "tests/support/blocked_thread.h"
 #include "tests/unit/replication/transport/cluster.h"
 #include "tests/unit/replication/transport/raw_peer.h"
@@ -52,7 +52,7 @@ TEST(SocketLimits, DurationsOfMoreThanAYearAreNamed) {
   for (const auto& [member, name] : members) {
     for (const milliseconds duration :
          {milliseconds::max(), milliseconds(1'000'000'000'000'000),
-          kMostDuration + milliseconds(1), milliseconds(0)}) {
+          kMaxDuration + milliseconds(1), milliseconds(0)}) {
       PlaintextTransportOptions options;
       options.limits.*member = duration;
       std::shared_ptr<Transport> transport;

@@ -57,10 +57,10 @@ TEST_F(DroppedBatchesTest, LinesThatDoNotReadAreLeftOut) {
 
 TEST_F(DroppedBatchesTest, TheFileStaysSmall) {
   DroppedBatches many;
-  for (uint64_t log = 1; log <= 2 * kMostDroppedLogs; ++log) many[log] = 1;
+  for (uint64_t log = 1; log <= 2 * kMaxDroppedLogs; ++log) many[log] = 1;
   ASSERT_TRUE(NoteDroppedBatches(env_.get(), kDirectory, &many).ok());
-  EXPECT_EQ(Read().size(), kMostDroppedLogs);
-  EXPECT_EQ(Read().rbegin()->first, 2 * kMostDroppedLogs);
+  EXPECT_EQ(Read().size(), kMaxDroppedLogs);
+  EXPECT_EQ(Read().rbegin()->first, 2 * kMaxDroppedLogs);
 }
 
 TEST_F(DroppedBatchesTest, AreForgotten) {

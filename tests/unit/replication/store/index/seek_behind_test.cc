@@ -17,7 +17,7 @@
 namespace rocksync {
 namespace {
 
-constexpr int kMostSeeks = 250;
+constexpr int kMaxSeeks = 250;
 
 // Over keys in order; `damaged`: from each first key up to the second, whoever
 // seeks or steps there fails.
@@ -71,7 +71,7 @@ std::string Found(const std::set<std::string>& keys,
     return std::make_unique<DamagedIterator>(keys, damaged);
   };
   const auto found = SeekBehind(new_iterator, behind);
-  EXPECT_LT(made, kMostSeeks);
+  EXPECT_LT(made, kMaxSeeks);
   if (found == nullptr) return "";
   EXPECT_TRUE(found->Valid());
   return found->key().ToString();

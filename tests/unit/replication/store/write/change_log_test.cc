@@ -106,8 +106,8 @@ TEST(ChangeLog, WhoFallsBehindIsToldWhatItLost) {
 TEST(ChangeLog, WhatIsTooLargeIsLeftOut) {
   ChangeLog log;
   ChangeLog::Reader reader(&log, kCapacity);
-  Append(&log, "large value", std::string(ChangeLog::kMostChangeBytes, 'v'));
-  Append(&log, std::string(ChangeLog::kMostChangeBytes + 1, 'k'), "");
+  Append(&log, "large value", std::string(ChangeLog::kMaxChangeBytes, 'v'));
+  Append(&log, std::string(ChangeLog::kMaxChangeBytes + 1, 'k'), "");
   Append(&log, "small", "v");
   const ChangeLog::Reader::Taken& taken = reader.Take(1000);
   ASSERT_EQ(taken.changes.size(), 3u);
