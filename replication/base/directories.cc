@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string_view>
 #include <system_error>
+
+#include "rocksdb/file_system.h"
 
 namespace rocksync {
 
@@ -25,6 +28,26 @@ Status SyncDirectory(Env* env, const std::string& name) {
   std::unique_ptr<rocksdb::Directory> directory;
   const Status status = env->NewDirectory(name, &directory);
   return status.ok() ? directory->Fsync() : status;
+}
+
+Status ExchangeDirectories(Env* env, const std::string& one,
+                           const std::string& other) {
+#ifdef RENAME_EXCHANGE
+  // Of another one's names the system may know others, or none.
+  if (env->GetFileSystem() == rocksdb::FileSystem::Default()) {
+    if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(),
+                    RENAME_EXCHANGE) == 0) {
+      return Status::OK();
+    }
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) {
+      const std::error_code error(errno, std::generic_category());
+      return Status::IOError(
+          "rocksync: cannot exchange " + one + " and " + other,
+          error.message());
+    }
+  }
+#endif
+  return Status::NotSupported("rocksync: directories cannot be exchanged");
 }
 
 std::string AbsolutePath(Env* env, const std::string& path) {

@@ -17,6 +17,12 @@ rocksdb::Status CheckDatabaseName(const std::string& name);
 // Makes durable which files are in it.
 rocksdb::Status SyncDirectory(rocksdb::Env* env, const std::string& name);
 
+// Puts each of two directories in the place of the other, in one step: at no
+// moment is nothing there, and no crash leaves one of them away. NotSupported:
+// it is another Env than RocksDB's own, or the file system cannot.
+rocksdb::Status ExchangeDirectories(rocksdb::Env* env, const std::string& one,
+                                    const std::string& other);
+
 // Absolute, without dots and without a slash at its end; empty if the Env does
 // not know. Links are not followed.
 std::string AbsolutePath(rocksdb::Env* env, const std::string& path);

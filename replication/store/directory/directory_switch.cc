@@ -3,10 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include "replication/base/directories.h"
+#include "replication/store/directory/directory_lock.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/dropped_batches.h"
@@ -93,19 +95,6 @@ Status RemoveReplaced(Env* env, const std::string& name) {
   return status;
 }
 
-// Without the record nobody would try again what has failed.
-Status CleanUp(Env* env, const std::string& name) {
-  return RemoveReplaced(env, name).ok() ? RemoveCloneRecord(env, name)
-                                        : Status::OK();
-}
-
-// Where it came from, if nothing is there now.
-void RenameBack(Env* env, const std::string& now, const std::string& before) {
-  if (env->FileExists(before).IsNotFound()) {
-    env->RenameFile(now, before).PermitUncheckedError();
-  }
-}
-
 bool IsResynced(Env* env, const std::string& directory) {
   CloneRecord record;
   return ReadCloneRecord(env, directory, &record).ok() &&
@@ -115,6 +104,79 @@ bool IsResynced(Env* env, const std::string& directory) {
 bool IsReplica(Env* env, const std::string& directory) {
   Marker marker;
   return ReadMarker(env, directory, &marker).ok();
+}
+
+// Step 3, of two that were exchanged. A copy has a record.
+Status MoveReplacedAside(Env* env, const std::string& name) {
+  const std::string former = ResyncDirectory(env, name);
+  CloneRecord record;
+  if (!IsReplica(env, former) ||
+      !ReadCloneRecord(env, former, &record).IsNotFound()) {
+    return Status::OK();
+  }
+  return Rename(env, former, ReplacedDirectory(env, name));
+}
+
+// Steps 3, of two that were exchanged, to 5. Without the record nobody would
+// try again what has failed.
+Status CleanUp(Env* env, const std::string& name) {
+  Status status = MoveReplacedAside(env, name);
+  if (status.ok()) status = RemoveReplaced(env, name);
+  return status.ok() ? RemoveCloneRecord(env, name) : Status::OK();
+}
+
+// Where it came from, if nothing is there now.
+void RenameBack(Env* env, const std::string& now, const std::string& before) {
+  if (env->FileExists(before).IsNotFound()) {
+    env->RenameFile(now, before).PermitUncheckedError();
+  }
+}
+
+// Steps 2 and 3 in a file system that cannot exchange them.
+Status RenameBoth(Env* env, const std::string& directory) {
+  const std::string replaced = ReplacedDirectory(env, directory);
+  Status status = Rename(env, directory, replaced);
+  if (status.ok()) {
+    status = Rename(env, ResyncDirectory(env, directory), directory);
+  }
+  if (!status.ok()) RenameBack(env, replaced, directory);
+  return status;
+}
+
+Status Exchange(Env* env, const std::string& directory) {
+  const std::string copy = ResyncDirectory(env, directory);
+  Status status = ExchangeDirectories(env, copy, directory);
+  if (status.IsNotSupported()) return RenameBoth(env, directory);
+  if (!status.ok()) return status;
+  status = SyncDirectory(env, ParentOf(directory));
+  if (!status.ok()) {
+    ExchangeDirectories(env, directory, copy).PermitUncheckedError();
+  }
+  return status;
+}
+
+// A program that opens a database where there is none leaves a LOCK and a LOG.
+// REQUIRES: nobody in this process has a lock on the directory.
+void RemoveTracesOfOpening(Env* env, const std::string& directory) {
+  std::vector<std::string> files;
+  {
+    const DirectoryLock lock(env, directory);
+    if (!lock.status().ok() || !env->GetChildren(directory, &files).ok()) {
+      return;
+    }
+    std::erase_if(files, [](const std::string& file) {
+      return file == "." || file == "..";
+    });
+    const bool traces_alone =
+        std::all_of(files.begin(), files.end(), [](const std::string& file) {
+          return file == "LOCK" || file.starts_with("LOG");
+        });
+    if (!traces_alone) return;
+    for (const std::string& file : files) {
+      env->DeleteFile(directory + "/" + file).PermitUncheckedError();
+    }
+  }
+  env->DeleteDir(directory).PermitUncheckedError();
 }
 
 // Between the two renames nothing is where the replica was: the directory that
@@ -130,6 +192,25 @@ std::string BesideTheGap(Env* env, const std::string& directory) {
   }
   if (IsResynced(env, copy)) return copy;
   return IsReplica(env, replaced) ? replaced : "";
+}
+
+// Aborted: there was a gap, and in it another program has made a database.
+Status CheckGapIsFree(Env* env, const std::string& directory) {
+  const std::string replaced = ReplacedDirectory(env, directory);
+  std::string current;
+  if (!env->FileExists(replaced).ok() ||
+      !IsResynced(env, ResyncDirectory(env, directory)) ||
+      IsResynced(env, directory) ||
+      !CurrentManifest(env, directory, &current).ok()) {
+    return Status::OK();
+  }
+  return Status::Aborted(
+      "rocksync: while a resync of " + directory +
+          " took its last steps, another program has made a database there; "
+          "the replica is in " +
+          replaced,
+      "end that program, move " + directory +
+          " away and open it again, which puts the replica back");
 }
 
 }  // namespace
@@ -166,19 +247,13 @@ Status CheckSwitch(Env* env, const std::string& name) {
 Status SwitchDirectories(Env* env, const std::string& name) {
   const std::string directory = Plain(env, name);
   const std::string copy = ResyncDirectory(env, name);
-  const std::string replaced = ReplacedDirectory(env, name);
   CloneRecord record;
   Status status = ReadCloneRecord(env, copy, &record);
   if (!status.ok()) return status;
   record.purpose = ClonePurpose::kResynced;
   status = WriteCloneRecord(env, copy, record);
-  if (status.ok()) status = Rename(env, directory, replaced);
-  if (status.ok()) status = Rename(env, copy, directory);
-  if (!status.ok()) {
-    RenameBack(env, replaced, directory);
-    return status;
-  }
-  return CleanUp(env, directory);
+  if (status.ok()) status = Exchange(env, directory);
+  return status.ok() ? CleanUp(env, directory) : status;
 }
 
 Status FinishSwitch(Env* env, const std::string& name) {
@@ -191,8 +266,12 @@ Status FinishSwitch(Env* env, const std::string& name) {
     return CleanUp(env, directory);
   }
   const std::string beside = BesideTheGap(env, directory);
-  if (beside.empty()) return Status::OK();
-  const Status status = Rename(env, beside, directory);
+  if (beside.empty()) return CheckGapIsFree(env, directory);
+  Status status = Rename(env, beside, directory);
+  if (!status.ok()) {
+    RemoveTracesOfOpening(env, directory);
+    status = Rename(env, beside, directory);
+  }
   if (!status.ok()) {
     return Status::IOError(
         "rocksync: a resync of " + directory + " was interrupted, and " +
@@ -206,7 +285,7 @@ Status FinishSwitch(Env* env, const std::string& name) {
 Status CheckNoSwitchIsLeft(Env* env, const std::string& name) {
   const std::string directory = Plain(env, name);
   const std::string beside = BesideTheGap(env, directory);
-  if (beside.empty()) return Status::OK();
+  if (beside.empty()) return CheckGapIsFree(env, directory);
   return Status::Aborted(
       "rocksync: a resync of " + directory +
           " was interrupted, and the replica is in " + beside,

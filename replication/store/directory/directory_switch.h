@@ -7,13 +7,17 @@
 //
 // in these steps, each durable before the next:
 //   1. the record of the copy (clone_record.h) says kResynced
-//   2. NAME becomes NAME.replaced
-//   3. NAME.resync becomes NAME
+//   2. NAME and NAME.resync are exchanged
+//   3. NAME.resync, the replica that was, becomes NAME.replaced
 //   4. files of others in NAME.replaced go to NAME, RocksDB's are removed, and
 //      the directory with them
 //   5. NAME loses the record, once NAME.replaced is gone
-// so that of a crash at any moment an opening of NAME finds either the replica
-// as it was or, having taken the steps that are left, the copy.
+// Where the file system cannot exchange directories, NAME becomes NAME.replaced
+// in step 2, and NAME.resync NAME in step 3; another program that opens NAME in
+// between finds nothing there.
+//
+// So of a crash at any moment an opening of NAME finds either the replica as it
+// was or, having taken the steps that are left, the copy.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_SWITCH_H_
 #define ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_SWITCH_H_
@@ -47,11 +51,13 @@ rocksdb::Status SwitchDirectories(rocksdb::Env* env, const std::string& name);
 // was interrupted; or takes step 2 back, if somebody has removed the copy
 // since. Else it only looks whether two files are there. What of NAME.replaced
 // cannot be removed or moved is tried again the next time, and keeps nobody
-// from opening NAME.
+// from opening NAME. Aborted: between the two steps another program has made a
+// database in NAME.
 rocksdb::Status FinishSwitch(rocksdb::Env* env, const std::string& name);
 
 // For whoever does anything else with `name`. Aborted: a switch was interrupted
-// when nothing was there, and an opening has to finish it.
+// when nothing was there, and an opening has to finish it; or another program
+// has made a database there since.
 rocksdb::Status CheckNoSwitchIsLeft(rocksdb::Env* env, const std::string& name);
 
 }  // namespace rocksync

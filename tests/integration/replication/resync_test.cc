@@ -1,8 +1,10 @@
 // Replicas that are far behind, brought up to date by a copy of another one.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -638,6 +640,103 @@ TEST_F(ResyncTest, WhatAnotherProgramWritesIsNotReplaced) {
   ASSERT_TRUE(IsOk(Resync()));
   expected_["of a program"] = "1";
   ExpectUpToDate();
+}
+
+// Whoever looks finds the one replica or the other.
+TEST_F(ResyncTest, AtNoMomentIsThereNoDatabase) {
+  PartFarBehind();
+  resync_.copy_from_share = 0;
+  std::atomic<bool> over{false};
+  uint64_t missing = 0;
+  std::thread looking([&] {
+    const std::string current = Dir() + "/CURRENT";
+    while (!over) missing += ::access(current.c_str(), F_OK) == 0 ? 0 : 1;
+  });
+  EXPECT_TRUE(IsOk(Resync()));
+  over = true;
+  looking.join();
+  EXPECT_EQ(missing, 0u);
+  ExpectUpToDate();
+}
+
+// The two directories have changed places, and nothing more was done.
+TEST_F(ResyncTest, KilledOnceTheDirectoriesWereExchanged) {
+  PartFarBehind();
+  resync_.copy_from_share = 0;
+  const std::string former = ResyncDirectory(Env(), Dir());
+  const std::string kept = Dir() + ".kept";
+  fs::copy(Dir(), kept, fs::copy_options::recursive);
+  std::ofstream(kept + "/of the application") << "text";
+  ASSERT_TRUE(IsOk(Resync()));
+  fs::rename(kept, former);
+  CloneRecord record;
+  record.purpose = ClonePurpose::kResynced;
+  record.replica_id = id_;
+  ASSERT_TRUE(IsOk(WriteCloneRecord(Env(), Dir(), record)));
+  ExpectUpToDate();
+  EXPECT_TRUE(fs::exists(Dir() + "/of the application"));
+}
+
+// Runs something once a directory was renamed, where directories cannot be
+// exchanged.
+class RenamingEnv : public rocksdb::EnvWrapper {
+ public:
+  RenamingEnv() : EnvWrapper(rocksdb::Env::Default()) {}
+  const char* Name() const override { return "RenamingEnv"; }
+
+  void Then(std::string from, std::function<void()> run) {
+    from_ = std::move(from);
+    run_ = std::move(run);
+  }
+  rocksdb::Status RenameFile(const std::string& from,
+                             const std::string& to) override {
+    const rocksdb::Status s = EnvWrapper::RenameFile(from, to);
+    if (from == from_) std::exchange(run_, [] {})();
+    return s;
+  }
+
+ private:
+  std::string from_;
+  std::function<void()> run_ = [] {};
+};
+
+// While nothing is where the replica was, another program opens a database
+// there.
+TEST_F(ResyncTest, WhoMakesADatabaseInTheGapIsNotTakenForTheReplica) {
+  PartFarBehind();
+  resync_.copy_from_share = 0;
+  RenamingEnv env;
+  const std::string plain = Dir() + ".plain";
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* made = nullptr;
+  ASSERT_TRUE(IsOk(OpenPlain(options, plain, &made)));
+  delete made;
+  for (const bool makes_one : {false, true}) {
+    options_.env = &env;
+    // In this process RocksDB would take the replica's lock for this one's.
+    env.Then(Dir(), [&] {
+      if (makes_one) return fs::copy(plain, Dir());
+      fs::create_directory(Dir());
+      for (const char* file : {"/LOG", "/LOCK"}) std::ofstream(Dir() + file);
+    });
+    rocksdb::Status s = Resync();
+    EXPECT_TRUE(s.IsIOError()) << s.ToString();
+    EXPECT_TRUE(fs::exists(ReplacedDirectory(Env(), Dir())));
+    options_.env = Env();
+    if (makes_one) {
+      ASSERT_FALSE(old_->Open());
+      s = old_->open_status();
+      EXPECT_TRUE(s.IsAborted()) << s.ToString();
+      EXPECT_TRUE(Mentions(s, "another program has made a database there"));
+      s = Resync();
+      EXPECT_TRUE(Mentions(s, "move " + Dir() + " away and open it again"));
+      fs::rename(Dir(), Dir() + ".away");
+    }
+    ExpectUpToDate();
+    incarnation_ = old_->db()->Identity().incarnation;
+    old_->Close();
+  }
 }
 
 // Cancelled after the copy, opened and written to, then resynced after all.
