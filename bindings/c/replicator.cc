@@ -134,6 +134,7 @@ void rocksync_replicator_set_peers(rocksync_replicator_t* replicator,
   Status status;
   if (replicator == nullptr) status = rocksync::NullArgument("replicator");
   if (count > 0 && peers == nullptr) status = rocksync::NullArgument("peers");
+  if (status.ok()) status = rocksync::CheckOwnProcess(*replicator->open);
   std::vector<std::string> addresses;
   for (size_t i = 0; status.ok() && i < count; ++i) {
     if (peers[i] == nullptr) {
@@ -147,11 +148,13 @@ void rocksync_replicator_set_peers(rocksync_replicator_t* replicator,
 }
 
 void rocksync_replicator_pause(rocksync_replicator_t* replicator) {
-  if (replicator != nullptr) replicator->rep->Pause();
+  if (replicator == nullptr || !IsHere(*replicator)) return;
+  replicator->rep->Pause();
 }
 
 void rocksync_replicator_resume(rocksync_replicator_t* replicator) {
-  if (replicator != nullptr) replicator->rep->Resume();
+  if (replicator == nullptr || !IsHere(*replicator)) return;
+  replicator->rep->Resume();
 }
 
 void rocksync_replicator_set_limits(rocksync_replicator_t* replicator,
@@ -161,6 +164,10 @@ void rocksync_replicator_set_limits(rocksync_replicator_t* replicator,
                                     size_t max_sessions, char** errptr) {
   if (replicator == nullptr) {
     rocksync::SaveError(errptr, rocksync::NullArgument("replicator"));
+    return;
+  }
+  if (rocksync::SaveError(errptr,
+                          rocksync::CheckOwnProcess(*replicator->open))) {
     return;
   }
   rocksync::ReplicatorLimits limits = replicator->rep->limits();
@@ -178,13 +185,13 @@ char* rocksync_replicator_listen_address(
 }
 
 char* rocksync_replicator_stats_json(const rocksync_replicator_t* replicator) {
-  if (replicator == nullptr) return nullptr;
+  if (replicator == nullptr || !IsHere(*replicator)) return nullptr;
   return rocksync::NewText(replicator->rep->StatusJson());
 }
 
 char* rocksync_replicator_stats_prometheus(
     const rocksync_replicator_t* replicator) {
-  if (replicator == nullptr) return nullptr;
+  if (replicator == nullptr || !IsHere(*replicator)) return nullptr;
   return rocksync::NewText(
       rocksync::PrometheusText({replicator->rep->stats()}));
 }

@@ -38,8 +38,9 @@
    - Booleans are unsigned char, 0 or 1. Times are milliseconds.
    - A child of fork must not use what its parent opened: writes,
      rocksync_close, rocksync_rocksdb, rocksync_replicator_start and what waits
-     for a replicator are refused there, and to stop or destroy a replicator
-     does nothing. It may exec, or leave by _exit.
+     for a replicator or changes it are refused there; to pause, stop or destroy
+     one does nothing, and its statistics are NULL. It may exec, or leave by
+   _exit.
    - Destroy the replicators, end the threads that use a database and close it
      before the process ends: exit and the return from main destroy what
      RocksDB needs while such a thread may still be in it.

@@ -116,13 +116,13 @@ struct ReplicatorOptions {
 
   // A connection without progress for this long is closed; an attempt to
   // connect after 5 s, or this if it is less. Progress is a byte that comes,
-  // that goes, or that the peer's machine acknowledges (on a stream, which is
-  // silent as soon as the peer is, one that comes or goes); one message may
-  // take twenty times as long in all. A
-  // peer that sends heartbeats, for example while it readies the digests of a
-  // large database, gets as much. A large value comes in messages of 256 KiB,
-  // and TLS shows progress each 16 KiB, so that a link has to carry 600 B/s at
-  // 30 s. If a proxy between the two takes more than it passes on within this
+  // or that the peer's machine acknowledges (on a stream, which is silent as
+  // soon as the peer is, one that comes); one message may take twenty times as
+  // long in all. A peer that sends heartbeats, for example while it readies the
+  // digests of a large database, gets as much. A large value comes in messages
+  // of 256 KiB, so that a link has to carry 440 B/s at 30 s for each
+  // connection, and with one peer a session and a stream may share it. If a
+  // proxy between the two takes more than it passes on within this
   // time, the peer seems silent: the session fails, and the next one goes on
   // with the pairs that had arrived.
   std::chrono::milliseconds io_timeout{30'000};

@@ -1,7 +1,5 @@
 #include "replication/transport/frame_stream.h"
 
-#include <sys/ioctl.h>
-
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -102,15 +100,12 @@ void FrameStream::Close(const rocksdb::Status& why, Unsent unsent) {
   if (on_close_) std::exchange(on_close_, nullptr)(why);
 }
 
-uint64_t FrameStream::wire_bytes_taken() const {
+TcpProgress FrameStream::progress() const {
+  const TcpProgress whole_records = {wire_received_, wire_sent_};
   const std::lock_guard lock(closing_);
-  const uint64_t sent = wire_sent_;
-  int waiting = 0;
-  if (closed() ||
-      ::ioctl(bytes_->socket().native_handle(), TIOCOUTQ, &waiting) != 0) {
-    return 0;
-  }
-  return sent - std::min(sent, static_cast<uint64_t>(waiting));
+  if (closed()) return whole_records;
+  return ReadTcpProgress(bytes_->socket().native_handle())
+      .value_or(whole_records);
 }
 
 void FrameStream::OnClose(StatusHandler handler) {

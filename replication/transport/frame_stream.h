@@ -20,6 +20,7 @@
 
 #include "replication/transport/byte_stream.h"
 #include "replication/transport/frame.h"
+#include "replication/transport/tcp_progress.h"
 #include "rocksdb/status.h"
 
 namespace rocksync {
@@ -60,8 +61,8 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   bool in_frame() const { return in_frame_; }
   uint64_t wire_bytes_sent() const { return wire_sent_; }
   uint64_t wire_bytes_received() const { return wire_received_; }
-  // Of the bytes sent, those that the peer's machine has acknowledged.
-  uint64_t wire_bytes_taken() const;
+  // What of both directions the peer's machine and this one have taken.
+  TcpProgress progress() const;
 
  private:
   void Advance();

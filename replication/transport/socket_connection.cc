@@ -226,7 +226,7 @@ rocksdb::Status SocketConnection::Send(const rocksdb::Slice& frame,
   StartWrite(std::move(wire));
   lock.lock();
   const milliseconds waited = Wait(
-      &lock, timeout, [this] { return stream_->wire_bytes_taken(); },
+      &lock, timeout, [this] { return stream_->progress().taken; },
       [this] { return !mailbox_->writing || !mailbox_->closed_because.ok(); });
   if (!mailbox_->closed_because.ok()) return mailbox_->closed_because;
   if (!mailbox_->writing) return rocksdb::Status::OK();
@@ -273,9 +273,8 @@ rocksdb::Status SocketConnection::Receive(std::string* frame,
       [this] {
         // One that answers, and still takes what was sent to it, has had no
         // time to.
-        const uint64_t taken =
-            peer_sends_unasked_ ? 0 : stream_->wire_bytes_taken();
-        return bytes_received() + taken;
+        const TcpProgress progress = stream_->progress();
+        return progress.received + (peer_sends_unasked_ ? 0 : progress.taken);
       },
       ended);
   if (mailbox_->frame.has_value()) {

@@ -5,6 +5,15 @@
 const ASK_MS = 4000;  // a question without an answer is given up
 const OLD_MS = 3000;  // this page's store is said not to answer from then on
 const LONGEST_TEXT = 1500;
+const LONGEST_NAME = 60;
+
+// What others call themselves may be nothing, or fill the page.
+function nameIn(text) {
+  const letters = [...text.trim()];
+  if (!letters.length) return "(no name)";
+  return letters.length <= LONGEST_NAME ? letters.join("") : `${letters.slice(0, LONGEST_NAME).join("")}…`;
+}
+
 
 // The first is this page's own, the others are of peers' pages.
 const replicas = [{ name: "this replica", base: "" }];
@@ -104,7 +113,7 @@ async function refreshStatus(replica) {
     const status = readStatus(await askJson(`${replica.base}/status.json`));
     replica.status = status;
     replica.last = { status, at: performance.now() };
-    replica.name = status.name;
+    replica.name = nameIn(status.name);
     replica.id = status.stats.replica_id;
     replica.error = "";
     replica.unasked = false;

@@ -128,6 +128,20 @@ Status CheckAllAreNamed(
           "; rocksdb::DB::ListColumnFamilies lists them");
 }
 
+// Nobody holds RocksDB's lock yet: what was read before another program's
+// opening does not fit what was read afterwards.
+Status UnlessOpenedMeanwhile(Env* env, const std::string& name,
+                             const Surroundings& around, const Status& found) {
+  std::string manifest;
+  if (!CurrentManifest(env, name, &manifest).ok() ||
+      manifest == around.manifest) {
+    return found;
+  }
+  return Status::Busy(
+      "rocksync: another program has opened " + name + " meanwhile",
+      "stop it, then open the database again");
+}
+
 Status NoDatabase(const std::string& directory) {
   return Status::InvalidArgument(
       "rocksync: there is no database in " + directory,
@@ -184,9 +198,11 @@ Status LookAround(const rocksdb::DBOptions& options,
   if (status.ok()) status = LookAtManifest(options, name, *around, families);
   if (status.ok()) status = CheckIndexIsThere(replication, name, *around);
   if (status.ok()) status = CheckAllAreNamed(name, *around, families);
-  return status.ok() && around->traces.marker.has_value()
-             ? LookForLog(env, replication, name, around)
-             : status;
+  if (status.ok() && around->traces.marker.has_value()) {
+    status = LookForLog(env, replication, name, around);
+  }
+  return status.ok() ? status
+                     : UnlessOpenedMeanwhile(env, name, *around, status);
 }
 
 Status LookForMarker(Env* env, const std::string& name, Traces* traces) {

@@ -856,6 +856,13 @@ static void InChild(rocksync_t* db, rocksync_replicator_t* replicator,
   FAILS("call it there; a child may exec");
   rocksync_replicator_scrub(replicator, &error);
   FAILS("threads are not here");
+  rocksync_replicator_set_peers(replicator, NULL, 0, &error);
+  FAILS("forked from the one that opened the database");
+  rocksync_replicator_set_limits(replicator, 1, 1, 1, 1, &error);
+  FAILS("forked from the one that opened the database");
+  CHECK(rocksync_replicator_stats_json(replicator) == NULL);
+  CHECK(rocksync_replicator_stats_prometheus(replicator) == NULL);
+  rocksync_replicator_pause(replicator);
   rocksync_replicator_stop(replicator);
   rocksync_replicator_destroy(replicator);
   CHECK(!rocksync_check_close(db, 0, 0, &error));

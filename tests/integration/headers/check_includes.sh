@@ -44,7 +44,7 @@ box replication/base 9 '^(replication/(base|session)|rocksync|rocksdb|absl|opens
 box replication/store 9 '^(replication/(store|base|membership|session)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'
 # Floor 3, the shell.
 box replication/statistics 9 '^(replication/(statistics|session)|rocksync|rocksdb)/'
-box replication/transport 9 '^(replication/transport|rocksync|rocksdb|asio|openssl|absl|sys|netinet|arpa)/|^asio\.hpp$'
+box replication/transport 9 '^(replication/transport|rocksync|rocksdb|asio|openssl|absl|sys|linux|netinet|arpa)/|^asio\.hpp$'
 for room in metrics peering clone admin replicator; do
   box replication/$room 9 '^(replication|sketch|rocksync|rocksdb|absl|openssl|sys)/' '^replication/transport/'
 done

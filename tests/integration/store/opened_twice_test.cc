@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/integration/store/store_fixture.h"
@@ -75,6 +77,55 @@ TEST_P(OpenedTwiceTest, IsRefusedAndLeavesTheLock) {
   EXPECT_EQ(Get("b"), "2");
   db_.reset();  // without Close
   ASSERT_ROCKS_OK(ReplicatedDB::Detach(options_, other, {}));
+}
+
+// Runs something before a file is read.
+class ReadingEnv : public rocksdb::EnvWrapper {
+ public:
+  ReadingEnv() : EnvWrapper(rocksdb::Env::Default()) {}
+  const char* Name() const override { return "ReadingEnv"; }
+
+  void Before(std::string file, std::function<void()> run) {
+    file_ = std::move(file);
+    run_ = std::move(run);
+  }
+  rocksdb::Status NewSequentialFile(
+      const std::string& name, std::unique_ptr<rocksdb::SequentialFile>* file,
+      const rocksdb::EnvOptions& options) override {
+    if (name == file_) std::exchange(run_, [] {})();
+    return EnvWrapper::NewSequentialFile(name, file, options);
+  }
+
+ private:
+  std::string file_;
+  std::function<void()> run_ = [] {};
+};
+
+using OpenedMeanwhileTest = StoreTest;
+
+// Between two looks of an opening another program opens the database, and
+// replaces its log.
+TEST_F(OpenedMeanwhileTest, IsNotTakenForALoss) {
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(Put("a", "1"));
+  CloseAndCheck();
+  ReadingEnv env;
+  bool opened = false;
+  env.Before(Dir() + "/ROCKSYNC", [&] {
+    opened = true;
+    EXPECT_ROCKS_OK(PutByPlainProgram(Dir(), "b", "2"));
+  });
+  options_.env = &env;
+  const rocksdb::Status met = Open();
+  ASSERT_TRUE(opened);
+  EXPECT_TRUE(met.IsBusy()) << met.ToString();
+  EXPECT_NE(met.ToString().find("another program has opened"),
+            std::string::npos);
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_EQ(Get("a"), "1");
+  EXPECT_EQ(Get("b"), "2");
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60'000));
+  CloseAndCheck();
 }
 
 INSTANTIATE_TEST_SUITE_P(Names, OpenedTwiceTest,

@@ -131,6 +131,24 @@ TEST_F(HostilePeer, AFrameOfASlowLinkMayTakeItsTime) {
   }
 }
 
+// What of a record of TLS has come cannot be decoded before the rest has.
+TEST_F(HostilePeer, ARecordOfASlowLinkMayTakeItsTime) {
+  constexpr milliseconds kTimeout(1000);
+  Meet();
+  far_->SetFrameTimeout(20 * kTimeout);
+  const std::string record = near_->Encrypt("\x64" + std::string(100, 'x'));
+  std::thread dripping([&] {
+    for (const char byte : record) {
+      std::this_thread::sleep_for(milliseconds(20));
+      if (!near_->WriteRaw({&byte, 1})) return;
+    }
+  });
+  const rocksdb::Status s = far_->Receive(&frame_, kTimeout);
+  dripping.join();
+  EXPECT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(frame_, std::string(100, 'x'));
+}
+
 TEST_F(HostilePeer, AFrameToASlowReaderMayTakeItsTime) {
   Meet();
   constexpr milliseconds kTimeout(1000);

@@ -104,6 +104,24 @@ bool RawPeer::Write(std::string_view bytes) {
   return true;
 }
 
+std::string RawPeer::Encrypt(std::string_view bytes) {
+  BIO* const socket = SSL_get_wbio(ssl_);
+  BIO_up_ref(socket);
+  BIO* const memory = BIO_new(BIO_s_mem());
+  SSL_set0_wbio(ssl_, memory);
+  SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()));
+  char* record = nullptr;
+  const long size = BIO_get_mem_data(memory, &record);
+  const std::string wire(record, static_cast<size_t>(size));
+  SSL_set0_wbio(ssl_, socket);
+  return wire;
+}
+
+bool RawPeer::WriteRaw(std::string_view bytes) {
+  return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
 std::string RawPeer::Read(size_t max) {
   std::string all;
   char buffer[4096];

@@ -28,6 +28,10 @@ class RawPeer {
   bool StartTls(const CertificateAndKey& own, int max_version = TLS1_3_VERSION);
 
   bool Write(std::string_view bytes);
+  // The bytes of a record of TLS that Write would send (at most 16 KiB), and a
+  // part of one as it goes over the wire.
+  std::string Encrypt(std::string_view bytes);
+  bool WriteRaw(std::string_view bytes);
   // What comes until the peer closes, or `max` bytes have come.
   std::string Read(size_t max = 1 << 20);
   // True if the peer has closed or closes within 5 s.
