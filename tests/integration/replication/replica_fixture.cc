@@ -1,5 +1,6 @@
 #include "tests/integration/replication/replica_fixture.h"
 
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -10,6 +11,14 @@ namespace {
 
 bool IsTaken(const rocksdb::Status& listening) {
   return listening.ToString().find("already in use") != std::string::npos;
+}
+
+// Not one of those that the system gives to connections: while a replica is
+// down one of these might have its port, even that of somebody who dials it.
+std::string AnyAddress() {
+  std::random_device random;
+  std::uniform_int_distribution<int> port(20'000, 32'000);
+  return "127.0.0.1:" + std::to_string(port(random));
 }
 
 }  // namespace
@@ -64,12 +73,13 @@ rocksdb::Status TestReplica::NewTransport(
 }
 
 rocksdb::Status TestReplica::Start(ReplicatorOptions options) {
-  options.listen_address = address_.empty() ? "127.0.0.1:0" : address_;
-  rocksdb::Status s = Listen(options);
-  // The port that it had may be that of somebody's connection meanwhile.
-  for (int tries = 0; IsTaken(s) && tries < 100; ++tries) {
-    std::this_thread::sleep_for(milliseconds(100));
+  rocksdb::Status s;
+  for (int tries = 0; tries < 100; ++tries) {
+    options.listen_address = address_.empty() ? AnyAddress() : address_;
     s = Listen(options);
+    if (!IsTaken(s)) break;
+    // By another test.
+    std::this_thread::sleep_for(milliseconds(100));
   }
   // Later ones listen on the same, while other threads may read it.
   if (s.ok() && address_.empty()) address_ = replicator_->listen_address();

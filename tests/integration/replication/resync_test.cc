@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -575,36 +576,43 @@ TEST_F(ResyncTest, ASessionIsToldOfAndEndsWhenCancelled) {
   ExpectUpToDate();
 }
 
-// Runs something once a lock was given back, before anybody else can take it.
+// Runs something when the lock of a directory is given back after its copy was
+// made, before anybody else can take it.
 class UnlockingEnv : public rocksdb::EnvWrapper {
  public:
-  UnlockingEnv() : EnvWrapper(rocksdb::Env::Default()) {}
+  UnlockingEnv(std::string directory, std::function<void()> run)
+      : EnvWrapper(rocksdb::Env::Default()),
+        lock_(directory + "/LOCK"),
+        copy_(ResyncDirectory(rocksdb::Env::Default(), directory)),
+        run_(std::move(run)) {}
   const char* Name() const override { return "UnlockingEnv"; }
-
-  // When `file` is unlocked next.
-  void Then(std::string file, std::function<void()> run) {
-    file_ = std::move(file);
-    run_ = std::move(run);
-  }
 
   rocksdb::Status LockFile(const std::string& name,
                            rocksdb::FileLock** lock) override {
     const rocksdb::Status s = EnvWrapper::LockFile(name, lock);
+    const std::lock_guard guard(mutex_);
     if (s.ok()) names_[*lock] = name;
     return s;
   }
   rocksdb::Status UnlockFile(rocksdb::FileLock* lock) override {
-    const bool now = names_[lock] == file_;
-    names_.erase(lock);
+    std::function<void()> run;
+    {
+      const std::lock_guard guard(mutex_);
+      if (names_[lock] == lock_ && fs::exists(copy_))
+        run = std::exchange(run_, nullptr);
+      names_.erase(lock);
+    }
     const rocksdb::Status s = EnvWrapper::UnlockFile(lock);
-    if (now) std::exchange(run_, [] {})();
+    if (run != nullptr) run();
     return s;
   }
 
  private:
+  const std::string lock_;
+  const std::string copy_;
+  std::mutex mutex_;
   std::map<rocksdb::FileLock*, std::string> names_;
-  std::string file_;
-  std::function<void()> run_ = [] {};
+  std::function<void()> run_;
 };
 
 // So small that every flush begins a MANIFEST, also that of the last close.
@@ -622,21 +630,16 @@ TEST_F(ResyncTest, OfAReplicaWhoseManifestIsAlwaysANewOne) {
 TEST_F(ResyncTest, WhatAnotherProgramWritesIsNotReplaced) {
   PartFarBehind();
   resync_.copy_from_share = 0;
-  UnlockingEnv env;
-  options_.env = &env;
   bool written = false;
-  resync_.copy.progress = [&](const CloneProgress& progress) {
-    if (progress.stage != CloneProgress::Stage::kCarryingOver) return;
-    env.Then(Dir() + "/LOCK", [&] {
-      written = true;
-      EXPECT_TRUE(IsOk(PutByPlainProgram(Dir(), "of a program", "1")));
-    });
-  };
+  UnlockingEnv env(Dir(), [&] {
+    written = true;
+    EXPECT_TRUE(IsOk(PutByPlainProgram(Dir(), "of a program", "1")));
+  });
+  options_.env = &env;
   const rocksdb::Status s = Resync();
   ASSERT_TRUE(written);
   EXPECT_TRUE(s.IsTryAgain()) << s.ToString();
   EXPECT_TRUE(Mentions(s, "another program has opened"));
-  resync_.copy.progress = nullptr;
   ASSERT_TRUE(IsOk(Resync()));
   expected_["of a program"] = "1";
   ExpectUpToDate();
