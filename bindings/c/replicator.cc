@@ -21,7 +21,7 @@ static_assert(static_cast<int>(Kind::kContent) == rocksync_content_differs);
 
 // In a child of fork it is not.
 bool IsHere(const rocksync_replicator_t& replicator) {
-  return replicator.open->process == rocksync::ThisProcess();
+  return rocksync::CheckOwnProcess(*replicator.open).ok();
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "replication/transport/frame_stream.h"
 
-#include <algorithm>
 #include <cassert>
 #include <utility>
 

@@ -117,7 +117,7 @@ Status MoveReplacedAside(Env* env, const std::string& name) {
   return Rename(env, former, ReplacedDirectory(env, name));
 }
 
-// Steps 3, of two that were exchanged, to 5. Without the record nobody would
+// Steps 3 (of two that were exchanged) to 5. Without the record nobody would
 // try again what has failed.
 Status CleanUp(Env* env, const std::string& name) {
   Status status = MoveReplacedAside(env, name);
