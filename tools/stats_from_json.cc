@@ -59,6 +59,7 @@ PeerStats Peer(const Fields& fields) {
   peer.sessions = fields.Number("sessions");
   peer.sessions_failed = fields.Number("sessions_failed");
   peer.last_error = fields.Text("last_error");
+  peer.waits_for_index_build = fields.Flag("waits_for_index_build");
   peer.last_proven_equal_ms = fields.Number("last_proven_equal_ms");
   peer.equal_as_of_ms = fields.Number("equal_as_of_ms");
   peer.digests_equal_as_of_ms = fields.Number("digests_equal_as_of_ms");

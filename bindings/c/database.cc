@@ -57,10 +57,15 @@ class Closing {
   rocksync::OpenDatabase* open_;
 };
 
+// As of everything else that keeps a database open. Before any lock: in a child
+// of fork one may be held for ever.
+Status CheckOwnToClose(const rocksync::OpenDatabase& open) {
+  const Status status = rocksync::CheckOwnProcess(open);
+  return status.ok() ? status : Status::Aborted(status.getState());
+}
+
 // What has to go first, but for so many of the caller's.
 Status CheckUnused(const rocksync::OpenDatabase& open, size_t own_rocksdbs) {
-  // The database itself refuses, and says why.
-  if (!rocksync::CheckOwnProcess(open).ok()) return Status::OK();
   const int replicators = open.replicators;
   if (replicators > 0) {
     return Status::Aborted("rocksync: " + std::to_string(replicators) +
@@ -127,9 +132,7 @@ unsigned char rocksync_close(rocksync_t* db, char** errptr) {
     rocksync::SaveError(errptr, rocksync::NullArgument("db"));
     return 0;
   }
-  if (rocksync::SaveError(errptr, rocksync::CheckOwnProcess(*db->open))) {
-    return 0;
-  }
+  if (rocksync::SaveError(errptr, CheckOwnToClose(*db->open))) return 0;
   // Nothing begins to use it between these steps.
   Closing closing(db->open.get());
   if (rocksync::SaveError(errptr, CheckUnused(*db->open, 0))) return 0;
@@ -155,8 +158,9 @@ unsigned char rocksync_close(rocksync_t* db, char** errptr) {
 
 unsigned char rocksync_check_close(const rocksync_t* db, size_t rocksdbs,
                                    size_t iterators, char** errptr) {
-  Status status = db == nullptr ? rocksync::NullArgument("db")
-                                : CheckUnused(*db->open, rocksdbs);
+  Status status =
+      db == nullptr ? rocksync::NullArgument("db") : CheckOwnToClose(*db->open);
+  if (status.ok()) status = CheckUnused(*db->open, rocksdbs);
   if (status.ok()) status = db->open->db->CheckClose(iterators);
   return !rocksync::SaveError(errptr, status);
 }

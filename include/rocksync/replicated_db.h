@@ -214,7 +214,8 @@ class ReplicatedDB : public VersionSpecificDB {
   // does not write to that of its parent: NotSupported, and Aborted from Close.
   // RocksDB's threads are not in it, and both would write to one log. Deleting
   // the database there only leaks it; what RocksDB writes around this class
-  // (GetRootDB) is not looked at.
+  // (GetRootDB) is not looked at. Nor does a child use a transport of its
+  // parent's (tls_transport.h): make one after the fork.
   static rocksdb::Status Open(const rocksdb::Options& options,
                               const ReplicatedDBOptions& replication,
                               const std::string& name, ReplicatedDB** db);

@@ -92,6 +92,9 @@ struct PeerStats {
   // after a success, and once a session or a stream has begun after an attempt
   // that failed.
   std::string last_error;
+  // The latest session did not begin, or ended, since one of the two builds its
+  // index: last_error is that, and passes by itself.
+  bool waits_for_index_build = false;
   uint64_t last_proven_equal_ms = 0;  // wall clock, ms since epoch; 0: never
   uint64_t equal_as_of_ms = 0;        // when the session that proved it began
   // When the last session began that found the digests equal, quarantined pairs

@@ -88,7 +88,8 @@ struct TlsTransportOptions {
 // its CA is no longer valid; IOError: a file that cannot be read. The message
 // names the file. No thread, socket or signal of the application is touched;
 // SIGPIPE is never raised. Connections may outlive the transport, but are
-// closed when it goes.
+// closed when it goes. A child of fork cannot use it: Connect and Listen are
+// NotSupported there, and its last reference leaks it.
 rocksdb::Status NewTlsTransport(const TlsTransportOptions& options,
                                 std::shared_ptr<Transport>* transport);
 

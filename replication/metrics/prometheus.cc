@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "replication/metrics/json.h"
-#include "replication/session/index_build_text.h"
 #include "rocksync/metrics.h"
 #include "rocksync/replica_id.h"
 
@@ -82,9 +81,8 @@ std::vector<Peer> PeersOf(const ReplicationStats& stats) {
     peer.stream_open |= from.stream.open != 0;
     peer.in_session |= !from.last.finished && !from.last.peer.empty();
     // It has metrics of its own where the index is built.
-    peer.index_building |= IsOfIndexBuild(from.last_error);
-    peer.failing &=
-        !from.last_error.empty() && !IsOfIndexBuild(from.last_error);
+    peer.index_building |= from.waits_for_index_build;
+    peer.failing &= !from.last_error.empty() && !from.waits_for_index_build;
   }
   std::vector<Peer> list;
   for (auto& [name, peer] : peers) list.push_back(std::move(peer));

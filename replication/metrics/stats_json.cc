@@ -59,6 +59,7 @@ JsonObject ToJson(const PeerStats& peer) {
       .Add("digests_equal_as_of_ms", peer.digests_equal_as_of_ms)
       .Add("quarantined_there", peer.last.quarantined_there)
       .Add("last_error", peer.last_error)
+      .Add("waits_for_index_build", peer.waits_for_index_build)
       .Add("in_session", !peer.last.finished && !peer.last.peer.empty())
       .Add("silent_ms", peer.silent_ms)
       .Add("stream", ToJson(peer.stream))

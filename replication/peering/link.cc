@@ -309,6 +309,7 @@ SessionResult Link::RunToEnd(std::string first, SessionContext context,
   result.busy = report->busy;
   result.why = report->why;
   result.expired = report->expired;
+  result.index_build = report->index_build;
   result.heard = report->bytes_received > 0;
   result.link_usable = end.connection_usable;
   return result;

@@ -38,7 +38,8 @@ struct SessionResult {
   bool no_slot = false;  // busy, and the peer was not asked: it was this side
   std::string why;       // what the peer says why it is busy; may be empty
   bool expired = false;  // snapshots grew too old; go on with a new session
-  bool heard = false;    // the peer said something in it
+  bool index_build = false;  // one side builds its index, and cannot compare
+  bool heard = false;        // the peer said something in it
   bool link_usable = false;
 };
 

@@ -49,16 +49,17 @@ rocksdb::Status Dialer::Connect() {
              : Removed();
 }
 
-SessionResult Dialer::Fail(const rocksdb::Status& status) {
+SessionResult Dialer::Fail(const rocksdb::Status& status, bool index_build) {
   link_.reset();
   if (!replica_->stopping &&
-      replica_->stats.RecordFailure(address_, status, retired_)) {
+      replica_->stats.RecordFailure(address_, status, index_build, retired_)) {
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
                  "rocksync: no session with %s: %s", address_.c_str(),
                  OneLine(status.ToString()).c_str());
   }
   SessionResult failed;
   failed.status = status;
+  failed.index_build = index_build;
   return failed;
 }
 
@@ -114,7 +115,7 @@ SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {
     const bool kept = link_ != nullptr;
     rocksdb::Status s = kept ? rocksdb::Status::OK() : Connect();
     if (retired_) s = Removed();
-    if (!s.ok()) return Fail(s);
+    if (!s.ok()) return Fail(s, /*index_build=*/false);
     SessionResult result = RunInSlot(session);
     if (result.no_slot) return result;
     if (result.link_usable) return result;
@@ -129,7 +130,7 @@ SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {
     const bool hung_up = kept || result.status.IsIOError();
     if (!hung_up || broken == kMaxBroken || result.status.IsTimedOut() ||
         replica_->stopping) {
-      return Fail(result.status);
+      return Fail(result.status, result.index_build);
     }
     link_.reset();
   }

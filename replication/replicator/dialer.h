@@ -52,7 +52,7 @@ class Dialer {
   SessionResult RunInSlot(const std::function<SessionResult()>& session);
   SessionResult RunAlone(const std::function<SessionResult()>& session);
   rocksdb::Status Connect();
-  SessionResult Fail(const rocksdb::Status& status);
+  SessionResult Fail(const rocksdb::Status& status, bool index_build);
 
   ReplicatorContext* const replica_;
   const std::string address_;

@@ -363,7 +363,7 @@ void EncodeEnd(const End& end, std::string* out) {
 absl::Status DecodeEnd(std::string_view body, End* end) {
   uint8_t reason = 0;
   if (!GetFixed8(&body, &reason) || reason == 0 ||
-      reason > static_cast<uint8_t>(EndReason::kEnough)) {
+      reason > static_cast<uint8_t>(EndReason::kIndexBuild)) {
     return Malformed(MessageType::kEnd, "unknown reason");
   }
   if (body.size() > kMaxTextBytes) {

@@ -161,6 +161,7 @@ enum class EndReason : uint8_t {
   kGaveUp = 5,       // too many rounds without agreement
   kFailed = 6,       // storage failed here, the text says how
   kEnough = 7,       // comparing only: the initiator has seen enough
+  kIndexBuild = 8,   // as kUnavailable, until an index build is over
 };
 inline constexpr size_t kMaxTextBytes = 512;
 struct End {

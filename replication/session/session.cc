@@ -95,6 +95,13 @@ std::string KindOf(const absl::Status& status) {
   return kind + "; its log and `rocksync status` of it say why";
 }
 
+// What a peer is told of a status that is Unavailable.
+End CannotCompare(const absl::Status& status) {
+  return {IsIndexBuildError(status) ? EndReason::kIndexBuild
+                                    : EndReason::kUnavailable,
+          std::string(status.message())};
+}
+
 constexpr char kIOErrorRemedy[] =
     "remove the cause, and restart this replica if it takes no writes";
 
@@ -250,8 +257,8 @@ absl::Status SessionImpl::Open() {
       role_ == Role::kInitiator ? opening_.SayHello(&*turn_)
                                 : opening_.AcceptHello();
   if (role_ == Role::kResponder && absl::IsUnavailable(comparison.status())) {
-    const absl::string_view why = comparison.status().message();
-    Finish(EndReason::kUnavailable, std::string_view(why.data(), why.size()));
+    const End end = CannotCompare(comparison.status());
+    Finish(end.reason, end.text);
     return absl::OkStatus();
   }
   if (!comparison.ok()) return comparison.status();
@@ -392,14 +399,14 @@ void SessionImpl::CountBytes(std::string_view message) {
 // initiator fails before the peer knows of a session.
 void SessionImpl::Fail(const absl::Status& status) {
   status_ = NameWhose(status);
+  report_.index_build |= IsIndexBuildError(status);
   const bool opened = comparison_ || role_ == Role::kResponder;
   over_ = true;
   turn_.emplace(options_.max_turn_bytes);
   if (!opened) return;
   std::string body;
   if (absl::IsUnavailable(status)) {  // as of families that come and go
-    const absl::string_view why = status.message();
-    EncodeEnd({EndReason::kUnavailable, std::string(why)}, &body);
+    EncodeEnd(CannotCompare(status), &body);
   } else {
     EncodeEnd({EndReason::kFailed, KindOf(status)}, &body);
   }
@@ -421,6 +428,7 @@ void SessionImpl::Finish(EndReason reason, std::string_view text) {
   report_.expired |= reason == EndReason::kExpired;
   report_.refused |= reason == EndReason::kRefused;
   report_.busy |= reason == EndReason::kBusy;
+  report_.index_build |= reason == EndReason::kIndexBuild;
   report_.why = text;
   if (reason == EndReason::kGaveUp) {
     status_ = absl::ResourceExhaustedError(
@@ -447,6 +455,9 @@ absl::Status SessionImpl::ReceiveEnd(std::string_view body) {
       break;
     case EndReason::kEnough:
       break;
+    case EndReason::kIndexBuild:
+      report_.index_build = true;
+      [[fallthrough]];
     case EndReason::kUnavailable:
       status_ = absl::UnavailableError(
           absl::StrCat("the peer cannot compare now: ", end.text));

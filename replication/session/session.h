@@ -80,6 +80,8 @@ struct SessionReport {
   bool digests_equal = false;
   bool busy = false;     // the peer asked to come back later
   bool expired = false;  // snapshot too old; go on with a new session
+  // One side cannot compare yet, as it builds its index.
+  bool index_build = false;
   // Why one side is busy, or cannot compare now, in its words; may be empty.
   std::string why;
   bool refused = false;  // all went across but what one side refuses

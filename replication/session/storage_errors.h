@@ -3,12 +3,30 @@
 #ifndef ROCKSYNC_REPLICATION_SESSION_STORAGE_ERRORS_H_
 #define ROCKSYNC_REPLICATION_SESSION_STORAGE_ERRORS_H_
 
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
+
 namespace rocksync {
 
 inline constexpr char kNoSpaceThere[] =
     "no space is left on its disk; make room there";
 // The payload of an error of a full disk.
 inline constexpr char kNoSpacePayload[] = "rocksync/no_space";
+
+// The payload of an error that an index build is the cause of: unlike other
+// causes it passes by itself.
+inline constexpr char kIndexBuildPayload[] = "rocksync/index_build";
+
+// Unavailable, for as long as an index build runs; `why` is told to the peer.
+inline absl::Status IndexBuildError(absl::string_view why) {
+  absl::Status status = absl::UnavailableError(why);
+  status.SetPayload(kIndexBuildPayload, absl::Cord());
+  return status;
+}
+inline bool IsIndexBuildError(const absl::Status& status) {
+  return status.GetPayload(kIndexBuildPayload).has_value();
+}
 
 // What ends a failure that is corruption: the end of a sentence.
 inline constexpr char kCorruptionRemedy[] =

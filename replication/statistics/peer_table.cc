@@ -43,7 +43,7 @@ void PeerEntry::AddConnection(const std::weak_ptr<const void>& connection) {
 }
 
 void PeerEntry::NoteReached() {
-  if (std::exchange(not_reached, false)) stats.last_error.clear();
+  if (std::exchange(not_reached, false)) SetError("", false);
 }
 
 void PeerTable::SetConfigured(const std::vector<std::string>& addresses) {
@@ -152,7 +152,7 @@ void PeerTable::Absorb(PeerEntry other, PeerEntry* entry) {
     peer->last_proven_equal_ms = known->last_proven_equal_ms;
     peer->equal_as_of_ms = known->equal_as_of_ms;
     // Of a session after the one that failed at this address.
-    peer->last_error = std::move(known->last_error);
+    entry->SetError(known->last_error, known->waits_for_index_build);
     entry->not_reached = other.not_reached;
     peer->last = std::move(known->last);
     peer->last.peer = peer->address;

@@ -45,6 +45,14 @@ struct PeerEntry {
   // Once, and without those that are closed.
   void AddConnection(const std::weak_ptr<const void>& connection);
   void NoteReached();
+  // `index_build`: that is what the error is of.
+  void SetError(const std::string& error, bool index_build) {
+    stats.last_error = error;
+    stats.waits_for_index_build = index_build;
+  }
+  void ForgetIndexBuild() {
+    if (stats.waits_for_index_build) SetError("", false);
+  }
 };
 
 // Not thread-safe. Keeps the configured peers, those that are connected, and a
@@ -69,11 +77,8 @@ class PeerTable {
   PeerEntry* FindForLine(const std::string& address, uint64_t replica_id);
 
   const std::vector<PeerEntry>& entries() const { return entries_; }
-  // Each last_error that is one of these.
-  void ForgetErrors(bool (*is_over)(std::string_view error)) {
-    for (PeerEntry& entry : entries_) {
-      if (is_over(entry.stats.last_error)) entry.stats.last_error.clear();
-    }
+  void ForgetIndexBuilds() {
+    for (PeerEntry& entry : entries_) entry.ForgetIndexBuild();
   }
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/session/index_build_text.h"
 #include "replication/statistics/one_line.h"
 #include "rocksync/replica_id.h"
 
@@ -82,7 +81,7 @@ std::unique_ptr<SessionLine> StatsBoard::Begin(
 }
 
 bool StatsBoard::RecordFailure(const std::string& address,
-                               const rocksdb::Status& status,
+                               const rocksdb::Status& status, bool index_build,
                                const std::atomic<bool>& removed) {
   SessionProgress progress;
   progress.peer = address;
@@ -99,9 +98,9 @@ bool StatsBoard::RecordFailure(const std::string& address,
     news = entry == nullptr;
     if (entry != nullptr) {
       entry->leaving = false;
-      PeerStats* const peer = &entry->stats;
-      ++peer->sessions_failed;
-      news = std::exchange(peer->last_error, progress.error) != progress.error;
+      ++entry->stats.sessions_failed;
+      news = entry->stats.last_error != progress.error;
+      entry->SetError(progress.error, index_build);
       entry->not_reached = true;
     }
   }
@@ -122,7 +121,7 @@ void StatsBoard::RecordRefusal(const std::string& peer, uint64_t replica_id,
   if (standing == Standing::kNoList) entry = table_.Known(peer, replica_id);
   if (entry != nullptr) {
     ++entry->stats.sessions_failed;
-    entry->stats.last_error = why;
+    entry->SetError(why, false);
     entry->not_reached = true;
     ++totals_.sessions_failed;
     return;
@@ -137,7 +136,7 @@ void StatsBoard::RecordRefusal(const std::string& peer, uint64_t replica_id,
 
 void StatsBoard::ForgetIndexBuild() {
   const std::lock_guard lock(mutex_);
-  table_.ForgetErrors(IsOfIndexBuild);
+  table_.ForgetIndexBuilds();
 }
 
 void StatsBoard::RecordRefusedCopy(const std::string& peer, uint64_t replica_id,

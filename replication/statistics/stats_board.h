@@ -69,9 +69,10 @@ class StatsBoard {
 
   // An attempt at `address` failed before a session could begin; the
   // application is told. True if the error is not the same as the last one
-  // there, so worth a line in the log. `removed` as above.
+  // there, so worth a line in the log. `index_build`: of this replica's, which
+  // is why. `removed` as above.
   bool RecordFailure(const std::string& address, const rocksdb::Status& status,
-                     const std::atomic<bool>& removed);
+                     bool index_build, const std::atomic<bool>& removed);
   // A replica that came here and this one refused each other, or one the other,
   // before a session could begin. That makes nobody a peer: its one
   // attempt would be shown as a failing peer from then on.

@@ -4,7 +4,6 @@
 #include <mutex>
 #include <vector>
 
-#include "replication/session/index_build_text.h"
 #include "replication/statistics/one_line.h"
 #include "replication/statistics/peer_table.h"
 #include "replication/statistics/stats_board.h"
@@ -92,13 +91,10 @@ void SessionLine::Update(const SessionReport& report) {
     const std::lock_guard lock(board_->mutex_);
     if (begun) {
       NoteAnswered();
-      PeerStats* const peer =
-          &board_->table_.FindForLine(peer_, replica_id_)->stats;
-      peer->last = progress;
+      PeerEntry* const entry = board_->table_.FindForLine(peer_, replica_id_);
+      entry->stats.last = progress;
       // Nothing waits for it any more, however long the session takes.
-      if (IsCompared(report) && IsOfIndexBuild(peer->last_error)) {
-        peer->last_error.clear();
-      }
+      if (IsCompared(report)) entry->ForgetIndexBuild();
     }
     board_->Count(report, counted_);
     counted_ = report;
@@ -122,7 +118,7 @@ void SessionLine::Finish(const SessionReport& last,
     if (began_ >= entry->good_began) {
       entry->not_reached = false;
       peer->last = progress;
-      peer->last_error = progress.error;
+      entry->SetError(progress.error, report.index_build);
     }
     ++peer->sessions;
     ++board_->totals_.sessions;

@@ -51,6 +51,9 @@ struct Applier::Batch {
   const std::function<bool()>& cancelled;
   std::vector<ApplyOutcome>* outcomes;
 
+  // It was not applied, as an index build is in progress.
+  bool unindexed = false;
+
   // From when the stripes are held: a drop ends before that or after this batch
   // (see Writer::CommitOne).
   FamiliesInUse in_use{};
@@ -98,16 +101,19 @@ absl::Status Applier::Apply(std::span<const Pair> pairs,
                             const std::function<bool()>& cancelled,
                             std::vector<ApplyOutcome>* outcomes) {
   const IndexBuildProgress progress = index_build_->Progress();
-  if (!progress.done) return absl::UnavailableError(InProgressText(progress));
+  if (!progress.done) return InProgress(progress);
   for (const Pair& pair : pairs) {
     if (pair.family >= names.families().size()) {
       return absl::InvalidArgumentError("a pair of an unknown family");
     }
   }
+  bool unindexed = false;
   const Status status = WaitOutStall(
       [&] {
         Batch batch{pairs, names, sender, terms, cancelled, outcomes};
-        return ApplyOnce(&batch);
+        const Status once = ApplyOnce(&batch);
+        unindexed = batch.unindexed;
+        return once;
       },
       cancelled);
   // RocksDB would have slowed a write down, or a lock was taken.
@@ -120,6 +126,7 @@ absl::Status Applier::Apply(std::span<const Pair> pairs,
   if (status.IsTryAgain()) {
     index_build_->NoticeForeignWrites();
   }
+  if (unindexed) return InProgress(index_build_->Progress());
   if (!status.ok()) return ToAbsl(status);
   held_back_->Count(
       std::count(outcomes->begin(), outcomes->end(), ApplyOutcome::kHeldBack));
@@ -151,7 +158,7 @@ Status Applier::ApplyOnce(Batch* batch) {
   }
   StripeSetGuard guard(indexed_->locks(), batch->stripes, std::adopt_lock);
   batch->in_use = indexed_->families();
-  Status status = CheckTerms(*batch);
+  Status status = CheckTerms(batch);
   if (!status.ok()) return status;
   // Under the locks: whoever writes these keys next draws a later version.
   status = indexed_->FollowClock(batch->latest);
@@ -187,9 +194,9 @@ void Applier::Place(Batch* batch) {
   }
 }
 
-Status Applier::CheckTerms(const Batch& batch) const {
+Status Applier::CheckTerms(Batch* batch) const {
   // A family may have gone meanwhile, and ordinals changed.
-  if (!batch.in_use->ReplicatesAs(batch.names)) {
+  if (!batch->in_use->ReplicatesAs(batch->names)) {
     return Status::TryAgain(
         "rocksync: a replicated column family was created or dropped",
         "reconnecting");
@@ -197,16 +204,16 @@ Status Applier::CheckTerms(const Batch& batch) const {
   // A replica that is no member any more hands nothing on from the moment that
   // this replica knows. And what the peer sends may have been deleted here
   // since it was asked for, and the tombstone collected.
-  if (!batch.terms.StillHold(terms())) {
+  if (!batch->terms.StillHold(terms())) {
     return Status::TryAgain(
         "rocksync: the member list, or what is collected, has changed");
   }
   // A foreign write has no version yet. It may be later.
-  if (!index_build_->AllIsIndexed(batch.cancelled)) {
+  if (!index_build_->AllIsIndexed(batch->cancelled)) {
     // Behind a write that sits in one, no look comes to an end.
     if (WritesStall(indexed_->db())) return WouldBeSlowedDown();
-    return Status::TryAgain("rocksync",
-                            InProgressText(index_build_->Progress()));
+    batch->unindexed = true;
+    return Status::TryAgain();
   }
   return Status::OK();
 }

@@ -54,7 +54,7 @@ class Applier {
   // Where the pairs belong. Those too far ahead are held back.
   void Place(Batch* batch);
   // REQUIRES: the batch's stripes are held.
-  rocksdb::Status CheckTerms(const Batch& batch) const;
+  rocksdb::Status CheckTerms(Batch* batch) const;
   // What is stored of the batch's keys.
   // REQUIRES: the batch's stripes are held.
   rocksdb::Status ReadCurrent(Batch* batch);

@@ -88,8 +88,7 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
                  return foreign_writes_.Look(cancelled) ==
                                 ForeignWrites::Finding::kNone
                             ? absl::OkStatus()
-                            : absl::UnavailableError(
-                                  InProgressText(index_build_.Progress()));
+                            : InProgress(index_build_.Progress());
                }),
       foreign_writes_(indexed_.counted(), std::move(opened.files)),
       families_(&indexed_, std::move(opened.families),
@@ -142,13 +141,13 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
   const uint64_t checks = index_build_.generation();
   const uint64_t drops = families_.drops();
   const IndexBuildProgress progress = index_build_.Progress();
-  if (!progress.done) return absl::UnavailableError(InProgressText(progress));
+  if (!progress.done) return InProgress(progress);
   const absl::Status status = indexed_.digests()->Ready(cancelled, readied);
   if (absl::IsUnavailable(status)) {
     index_build_.NoticeForeignWrites();
   }
   if (status.ok() && index_build_.generation() != checks) {
-    return absl::UnavailableError(InProgressText(index_build_.Progress()));
+    return InProgress(index_build_.Progress());
   }
   // The digests count what the family held until that is dropped from them,
   // too.

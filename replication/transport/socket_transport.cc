@@ -1,6 +1,8 @@
 #include "replication/transport/socket_transport.h"
 
 #include <signal.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <asio/dispatch.hpp>
@@ -88,7 +90,13 @@ class SocketTransport : public Transport {
   }
   void StopListening() override;
 
+  // A child of fork has no thread of it, and shares with its parent what the
+  // system watches for it.
+  bool InItsProcess() const { return ::getpid() == process_; }
+
  private:
+  rocksdb::Status CheckProcess() const;
+
   // Below: on the transport's thread only, except the first three.
   void StartThread();
   rocksdb::Status Bind(const std::string& address);
@@ -110,6 +118,7 @@ class SocketTransport : public Transport {
   void Sweep();
   void Shut();
 
+  const pid_t process_ = ::getpid();
   const SocketTransportOptions options_;
   std::atomic<size_t> max_accepted_{kMaxAccepted};
   const std::shared_ptr<asio::io_context> context_ =
@@ -186,6 +195,14 @@ void SocketTransport::OnThread(const std::function<void()>& task) {
   done->get_future().wait();
 }
 
+rocksdb::Status SocketTransport::CheckProcess() const {
+  if (InItsProcess()) return rocksdb::Status::OK();
+  return rocksdb::Status::NotSupported(
+      "rocksync: this transport was made in the process that this one was "
+      "forked from, and its thread is not here",
+      "make one after the fork");
+}
+
 SocketTransport::~SocketTransport() {
   OnThread([this] { Shut(); });
   work_.reset();
@@ -228,7 +245,8 @@ rocksdb::Status SocketTransport::Connect(
     const std::function<bool()>& cancelled,
     std::unique_ptr<Connection>* connection) {
   HostPort host_port;
-  rocksdb::Status s = ParseAddress(address, &host_port);
+  rocksdb::Status s = CheckProcess();
+  if (s.ok()) s = ParseAddress(address, &host_port);
   if (!s.ok()) return s;
   const auto result = std::make_shared<DialResult>();
   std::weak_ptr<SocketOpening> opening;
@@ -323,11 +341,12 @@ rocksdb::Status SocketTransport::Bind(const std::string& address) {
 
 rocksdb::Status SocketTransport::Listen(const std::string& address,
                                         AcceptCallback accept) {
+  rocksdb::Status s = CheckProcess();
+  if (!s.ok()) return s;
   if (!listen_address().empty()) {
     return rocksdb::Status::InvalidArgument("already listening on " +
                                             listen_address());
   }
-  rocksdb::Status s;
   OnThread([&] {
     s = Bind(address);
     if (!s.ok()) return;
@@ -343,7 +362,7 @@ std::string SocketTransport::listen_address() const {
 }
 
 void SocketTransport::StopListening() {
-  OnThread([this] { StopAccepting(); });
+  if (InItsProcess()) OnThread([this] { StopAccepting(); });
 }
 
 void SocketTransport::StopAccepting() {
@@ -473,7 +492,10 @@ rocksdb::Status NewSocketTransport(const SocketTransportOptions& options,
   rocksdb::Status s = CheckLimits(options.limits);
   if (!s.ok()) return s;
   try {
-    *transport = std::make_shared<SocketTransport>(options);
+    // To close in a child what the parent's watches would end those.
+    transport->reset(new SocketTransport(options), [](SocketTransport* made) {
+      if (made->InItsProcess()) delete made;
+    });
   } catch (const std::exception& e) {
     return rocksdb::Status::Aborted("cannot start the transport", e.what());
   }

@@ -28,7 +28,8 @@ struct SocketTransportOptions {
 };
 
 // InvalidArgument names a limit that cannot be; Aborted: the system gives no
-// thread or no descriptor.
+// thread or no descriptor. A child of fork cannot use it: Connect and Listen
+// are NotSupported there, and the last reference leaks it.
 rocksdb::Status NewSocketTransport(const SocketTransportOptions& options,
                                    std::shared_ptr<Transport>* transport);
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/session/conflict.h"
+#include "replication/session/storage_errors.h"
 #include "tests/simulation/memory_account.h"
 #include "tests/simulation/memory_snapshot.h"
 
@@ -282,7 +283,7 @@ bool MemoryStorage::HasQuarantined() const {
 absl::StatusOr<std::unique_ptr<StorageSnapshot>> MemoryStorage::TakeSnapshot(
     const std::function<bool()>& cancelled) {
   const Charging nobody(nullptr);
-  if (!unavailable_.empty()) return absl::UnavailableError(unavailable_);
+  if (!index_build_.empty()) return IndexBuildError(index_build_);
   if (cancelled && cancelled()) return absl::CancelledError("stopped");
   std::shared_ptr<const Records> visible = current_;
   if (options_.fault == PlantedFault::kDropIndexEntry) {

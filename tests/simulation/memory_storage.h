@@ -124,7 +124,7 @@ class MemoryStorage final : public StorageView {
   uint64_t quarantined_found() const { return quarantined_found_; }
 
   // TakeSnapshot answers Unavailable with this message; empty: no more.
-  void SetUnavailable(std::string message) { unavailable_ = message; }
+  void SetIndexBuild(std::string message) { index_build_ = message; }
   // Called at the beginning of Apply: a local write that races it.
   void SetBeforeApply(std::function<void()> f) { before_apply_ = std::move(f); }
   uint64_t syncs() const { return syncs_; }
@@ -164,7 +164,7 @@ class MemoryStorage final : public StorageView {
   GcState gc_;
   GcState synced_gc_;
   uint64_t quarantined_found_ = 0;
-  std::string unavailable_;
+  std::string index_build_;
   absl::Status apply_failure_;
   int apply_failures_ = 0;
   std::function<void()> before_apply_;

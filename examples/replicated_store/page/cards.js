@@ -22,15 +22,14 @@ function peerName(peer, stats) {
   return known ? nameOf(peer.replica_id, stats) : peer.address;
 }
 
-// One of the two reads its database into the index: "adopting". As in
-// rocksync_peer_failing that is no failure.
-function indexBuild(peer) {
-  return /index build in progress \(([\w-]+)/.exec(peer.last_error)?.[1];
+// That it waits for an index build stays while the session runs that comes after it.
+function waitsForIndexBuild(peer) {
+  return !peer.in_session && peer.waits_for_index_build;
 }
 
-// The error stays while the session runs that comes after the build.
-function waitsForIndexBuild(peer) {
-  return !peer.in_session && indexBuild(peer);
+// As in rocksync_peer_failing, an index build is no failure.
+function isFailing(peer) {
+  return Boolean(peer.last_error) && !peer.waits_for_index_build;
 }
 
 // As tombstone_gc_meeting.cc words it; of either of the two.
@@ -45,8 +44,7 @@ function failingPeers(stats) {
   for (const peer of stats.peers) {
     if (!peer.configured && !wasMet(peer)) continue;
     const name = peer.configured ? peer.address : peer.replica_id;
-    const fails = Boolean(peer.last_error) && !indexBuild(peer);
-    failing.set(name, fails && failing.get(name) !== null ? peer : null);
+    failing.set(name, isFailing(peer) && failing.get(name) !== null ? peer : null);
   }
   return [...failing.values()].filter(Boolean);
 }
@@ -177,9 +175,8 @@ function inFlight(peer) {
 
 // What keeps sessions with a peer from success, in a list.
 function trouble(peer, stats) {
-  const build = waitsForIndexBuild(peer);
-  if (build) return [element("p", "error unknown", `no session with ${peerName(peer, stats)} while an index is built (${build})`)];
-  return peer.last_error && !indexBuild(peer) ? [element("p", "error warn", `${peerName(peer, stats)}: ${messageOf(peer.last_error)}`)] : [];
+  if (waitsForIndexBuild(peer)) return [element("p", "error unknown", `no session with ${peerName(peer, stats)} while an index is built`)];
+  return isFailing(peer) ? [element("p", "error warn", `${peerName(peer, stats)}: ${messageOf(peer.last_error)}`)] : [];
 }
 
 // What there is to say of a peer to which a replica was never proven equal.
@@ -270,7 +267,7 @@ const WAIT_FOR_SESSIONS = "they wait for the next sessions";
 
 function hearsNobody(stats) {
   const peers = stats.peers.filter((peer) => peer.configured);
-  return peers.length > 0 && peers.every((peer) => peer.last_error && !indexBuild(peer));
+  return peers.length > 0 && peers.every(isFailing);
 }
 
 function whyKept({ stats, wall_clock_ms: now, session_interval_ms: interval, tombstones_held_up_since_ms: since }) {

@@ -24,7 +24,7 @@ const STATUS = {
     scrub: { corruption_found: NUMBER, last_error: TEXT, "incomplete?": FLAG },
     tombstone_gc: { epoch: NUMBER, tombstones: NUMBER, "held_up_by?": TEXT, "identity_conflict?": TEXT },
     peers: [{
-      ...all(TEXT, "address", "replica_id", "last_error"), ...all(FLAG, "configured", "in_session"),
+      ...all(TEXT, "address", "replica_id", "last_error"), ...all(FLAG, "configured", "in_session", "waits_for_index_build?"),
       ...all(NUMBER, "last_proven_equal_ms", "silent_ms"),
       stream: all(NUMBER, "open", "lag_pairs", "lag_ms"),
       last_session: all(NUMBER, "pairs_to_send", "pairs_to_receive", "pairs_sent", "pairs_received", "bytes_total"),

@@ -1,5 +1,6 @@
 #include "replication/store/directory/directory_switch.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,21 +37,40 @@ std::string ParentOf(const std::string& directory) {
   return slash == 0 ? "/" : directory.substr(0, slash);
 }
 
-// Of a file system that is not the system's nothing is known.
-Status CheckCanBeRenamed(const std::string& directory) {
+// Why it cannot be renamed; null: it can, or is not there. Of a file system
+// that is not the system's nothing is known.
+const char* WhyNotRenamed(const std::string& directory) {
   struct stat self = {};
   struct stat parent = {};
   if (lstat(directory.c_str(), &self) != 0 ||
       stat(ParentOf(directory).c_str(), &parent) != 0) {
-    return Status::OK();
+    return nullptr;
   }
-  const bool is_link = S_ISLNK(self.st_mode);
-  if (!is_link && self.st_dev == parent.st_dev) return Status::OK();
-  return Status::NotSupported(
-      "rocksync: " + directory + " is a " + (is_link ? "link" : "mount point") +
-          ", which a resync cannot replace",
-      is_link ? "name the directory that it leads to"
-              : "keep the database in a directory on that disk");
+  if (S_ISLNK(self.st_mode)) return "a link";
+  // A directory of the same disk may be mounted, too; Linux tells since 5.8.
+  struct statx more = {};
+  const bool mounted =
+      statx(AT_FDCWD, directory.c_str(), AT_SYMLINK_NOFOLLOW, 0, &more) == 0 &&
+      (more.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  return mounted || self.st_dev != parent.st_dev ? "a mount point" : nullptr;
+}
+
+// The replica's directory, and that of the copy.
+Status CheckCanBeRenamed(const std::string& directory,
+                         const std::string& copy) {
+  if (const char* const why = WhyNotRenamed(directory)) {
+    return Status::NotSupported(
+        "rocksync: " + directory + " is " + why +
+            ", which a resync cannot replace",
+        "keep the database in a directory, and name that");
+  }
+  if (const char* const why = WhyNotRenamed(copy)) {
+    return Status::NotSupported("rocksync: " + copy + " is " + why +
+                                    ", and cannot take the place of " +
+                                    directory,
+                                "take it away");
+  }
+  return Status::OK();
 }
 
 Status Rename(Env* env, const std::string& from, const std::string& to) {
@@ -235,7 +255,9 @@ void TakeOverMode(Env* env, const std::string& name) {
 Status CheckSwitch(Env* env, const std::string& name) {
   const std::string replaced = ReplacedDirectory(env, name);
   const Status there = env->FileExists(replaced);
-  if (there.IsNotFound()) return CheckCanBeRenamed(Plain(env, name));
+  if (there.IsNotFound()) {
+    return CheckCanBeRenamed(Plain(env, name), ResyncDirectory(env, name));
+  }
   if (!there.ok()) return there;
   return Status::InvalidArgument(
       "rocksync: " + replaced +

@@ -38,7 +38,8 @@ std::string ReplacedDirectory(rocksdb::Env* env, const std::string& name);
 void TakeOverMode(rocksdb::Env* env, const std::string& name);
 
 // OK: a switch of `name` could begin. InvalidArgument: NAME.replaced is there.
-// NotSupported: NAME is a link or a mount point, which cannot be replaced.
+// NotSupported: NAME is a link or a mount point, which cannot be replaced, or
+// NAME.resync is one.
 rocksdb::Status CheckSwitch(rocksdb::Env* env, const std::string& name);
 
 // Takes all steps. After an error the replica is where it was, or the copy is.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "replication/base/status.h"
-#include "replication/session/index_build_text.h"
+#include "replication/session/storage_errors.h"
 #include "replication/store/upkeep/family_walk.h"
 #include "replication/store/write/patience.h"
 #include "rocksdb/comparator.h"
@@ -102,12 +102,16 @@ std::string InProgressText(const IndexBuildProgress& progress) {
   const std::string activity =
       progress.done ? "re-checking" : progress.activity;
   const int percent = progress.done ? 0 : static_cast<int>(progress.percent);
-  std::string text = std::string(kIndexBuildInProgress) + " (" + activity +
-                     ", " + std::to_string(percent) + " %)";
+  std::string text = "index build in progress (" + activity + ", " +
+                     std::to_string(percent) + " %)";
   if (!progress.status.ok()) text += ": " + ToldToPeer(progress.status);
   return text +
          "; wait until index.done in `rocksync status` of the replica that "
          "builds it (WaitForIndexBuild)";
+}
+
+absl::Status InProgress(const IndexBuildProgress& progress) {
+  return IndexBuildError(InProgressText(progress));
 }
 
 bool IndexBuild::AllIsIndexed(const std::function<bool()>& cancelled) const {

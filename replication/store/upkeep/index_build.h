@@ -33,6 +33,8 @@ namespace rocksync {
 // Why something has to wait for an index build, for people and peers: how far
 // it is, the kind of error that keeps it from going on, and the remedy.
 std::string InProgressText(const IndexBuildProgress& progress);
+// What a session is told of it.
+absl::Status InProgress(const IndexBuildProgress& progress);
 
 // One thread. Works in steps (purge, each family's data, the index), chunk by
 // chunk: a chunk's keys are locked, judged, and written in one batch together

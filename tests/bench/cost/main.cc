@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "rocksdb/statistics.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
+#include "tests/bench/scratch_option.h"
 #include "tests/support/open_plain.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/trial_transport.h"
@@ -238,13 +238,13 @@ void CountMemory(const std::string& directory, const rocksdb::Options& options,
 
 int Main(int argc, char** argv) {
   CLI::App app("What a replica costs beside RocksDB", "bench_cost");
-  std::string directory;
+  std::string parent = std::filesystem::temp_directory_path();
   uint64_t keys = 200'000;
-  app.add_option("--dir", directory, "scratch directory; default: a new one");
+  bench::AddScratchOption(&app, &parent);
   app.add_option("--keys", keys, "how many keys")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  std::optional<TemporaryDirectory> temporary;
-  if (directory.empty()) directory = temporary.emplace().path();
+  const TemporaryDirectory scratch(parent);
+  const std::string& directory = scratch.path();
   rocksdb::Options options;
   options.create_if_missing = true;
   CountProcess(directory, options);

@@ -1,8 +1,6 @@
 // How fast a replica that lacks much becomes equal again: real databases, each
 // in a process of its own, replicators over TLS.
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -14,6 +12,8 @@
 #include "tests/bench/heal/heal_cases.h"
 #include "tests/bench/heal/measured.h"
 #include "tests/bench/heal/serving_process.h"
+#include "tests/bench/scratch_option.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync::bench {
 namespace {
@@ -28,21 +28,22 @@ int Main(int argc, char** argv) {
   std::vector<std::string> only;
   std::string serve;
   std::string certificates;
-  std::string directory = std::filesystem::temp_directory_path() /
-                          ("bench_heal." + std::to_string(getpid()));
+  std::string parent = std::filesystem::temp_directory_path();
   app.add_flag("--json", json, "a JSON object a line");
   app.add_option("--scale", scale, "multiplies the numbers of pairs")
       ->check(CLI::PositiveNumber);
   app.add_option("--runs", runs, "lines of each case")
       ->check(CLI::PositiveNumber);
   app.add_option("--only", only, "one case by name; may be repeated");
-  app.add_option("--dir", directory, "where the databases are put");
+  AddScratchOption(&app, &parent);
   app.add_option(kServeOption, serve, "for this program itself")->group("");
   app.add_option(kCertificatesOption, certificates, "for this program itself")
       ->group("");
   CLI11_PARSE(app, argc, argv);
   if (!serve.empty()) return Serve(serve, certificates);
 
+  const TemporaryDirectory scratch(parent);
+  const std::string directory = scratch / "case";
   if (!json) PrintHeader();
   const auto run_case = [&](const auto& one, const auto& measure) {
     if (!only.empty() &&

@@ -22,7 +22,9 @@
 #include "tests/bench/live/peer_process.h"
 #include "tests/bench/live/redis_pair.h"
 #include "tests/bench/live/replica.h"
+#include "tests/bench/scratch_option.h"
 #include "tests/support/spread_world.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync {
 namespace {
@@ -31,7 +33,7 @@ using Json = nlohmann::ordered_json;
 using std::chrono::steady_clock;
 
 struct Settings {
-  std::string directory = "build/bench_live";
+  std::string directory;
   int seconds = 5;  // of each measurement
   int idle_seconds = 20;
   int away_seconds = 10;
@@ -172,10 +174,7 @@ class Bench {
 
  private:
   std::string Fresh() {
-    const std::string directory =
-        settings_.directory + "/" + std::to_string(number_++);
-    std::filesystem::remove_all(directory);
-    return directory;
+    return settings_.directory + "/" + std::to_string(number_++);
   }
 
   void Visible(bool syncs) {
@@ -353,8 +352,8 @@ int main(int argc, char** argv) {
   }
   rocksync::Settings settings;
   CLI::App app("How soon a write is on another replica, and what that costs");
-  app.add_option("--dir", settings.directory, "For the databases; on the disk")
-      ->capture_default_str();
+  std::string parent = "build";  // on a disk, which /tmp may not be
+  rocksync::bench::AddScratchOption(&app, &parent);
   app.add_option("--seconds", settings.seconds, "Of each measurement")
       ->capture_default_str()
       ->check(CLI::Range(1, 3600));
@@ -372,6 +371,8 @@ int main(int argc, char** argv) {
           {"visible", "visible_unsynced", "writer", "away", "idle", "once"}));
   app.add_flag("--json", settings.json, "A JSON object a line");
   CLI11_PARSE(app, argc, argv);
+  const rocksync::TemporaryDirectory scratch(parent);
+  settings.directory = scratch.path();
   ::prctl(PR_SET_TIMERSLACK, 1'000);
   rocksync::Bench(settings).Run();
   return 0;

@@ -1,8 +1,6 @@
 // bench_reconcile: bytes, round trips and CPU of making two sets equal. See
 // docs/journal/exchange.md for the figures it makes.
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
@@ -23,6 +21,8 @@
 #include "tests/bench/reconcile/slice.h"
 #include "tests/bench/reconcile/workload.h"
 #include "tests/bench/reconcile/workload_storage.h"
+#include "tests/bench/scratch_option.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync::bench {
 namespace {
@@ -306,7 +306,8 @@ int Main(int argc, char** argv) {
                  "before a second session");
   app.add_flag("--slice", s.slice,
                "time one slice of 50 % (default --n 1000000 --runs 31)");
-  app.add_option("--dir", s.directory, "where --from-index puts its databases");
+  std::string parent = std::filesystem::temp_directory_path();
+  AddScratchOption(&app, &parent);
   CLI11_PARSE(app, argc, argv);
   if (s.slice) {
     if (n->count() == 0) s.n = 1'000'000;
@@ -319,10 +320,8 @@ int Main(int argc, char** argv) {
       s.n = 10'000'000;
       s.only_a = s.only_b = 500;
     }
-    if (s.directory.empty()) {
-      s.directory = std::filesystem::temp_directory_path() /
-                    ("bench_reconcile." + std::to_string(getpid()));
-    }
+    const TemporaryDirectory scratch(parent);
+    s.directory = scratch.path();
     return RunFromIndex(s) ? 0 : 1;
   }
   if (s.mode == "bloom" && rate->count() == 0) s.false_positive_rate = 0.01;

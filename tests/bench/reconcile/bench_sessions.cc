@@ -2,8 +2,6 @@
 // by default, everything between hello and proof counted but keys, versions and
 // values. A line for each way in which two replicas differ.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -23,6 +21,8 @@
 #include "tests/bench/reconcile/disk_replicas.h"
 #include "tests/bench/reconcile/process_memory.h"
 #include "tests/bench/reconcile/session_run.h"
+#include "tests/bench/scratch_option.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync::bench {
 namespace {
@@ -241,13 +241,12 @@ int Main(int argc, char** argv) {
   app.add_option("--writes", s.cell.writes_per_second,
                  "a second on either side, during the session");
   app.add_flag("--round-trips", s.round_trips, "that line prefers round trips");
-  app.add_option("--dir", s.directory, "where the databases are put");
+  std::string parent = std::filesystem::temp_directory_path();
+  AddScratchOption(&app, &parent);
   CLI11_PARSE(app, argc, argv);
   if (s.round_trips) s.cell.prefer = Prefer::kRoundTrips;
-  if (s.directory.empty()) {
-    s.directory = std::filesystem::temp_directory_path() /
-                  ("bench_sessions." + std::to_string(getpid()));
-  }
+  const TemporaryDirectory scratch(parent);
+  s.directory = scratch.path();
   if (!s.json) {
     std::printf(
         "        n  only_a  only_b overwr. writes prefer     bytes   RTs  most "

@@ -10,7 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "tests/bench/scratch_option.h"
 #include "tests/bench/write/workload.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rocksync::bench {
 namespace {
@@ -114,8 +116,7 @@ int Main(int argc, char** argv) {
   int rounds = 7;
   double scale = 1;
   std::string only;
-  std::string directory =
-      std::filesystem::temp_directory_path() / "rocksync_bench_write";
+  std::string parent = std::filesystem::temp_directory_path();
   app.add_flag("--json", json, "One JSON object a line");
   app.add_option("--rounds", rounds,
                  "Rounds, of which the median counts; put_compact and digests "
@@ -131,10 +132,11 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--only", only,
                  "One workload by name; another name prints them all");
-  app.add_option("--dir", directory, "Where the databases are made")
-      ->capture_default_str();
+  AddScratchOption(&app, &parent);
   CLI11_PARSE(app, argc, argv);
 
+  const TemporaryDirectory scratch(parent);
+  const std::string directory = scratch / "databases";
   bool found = false;
   std::string names;
   const auto wanted = [&](const std::string& name) {

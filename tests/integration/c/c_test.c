@@ -866,9 +866,9 @@ static void InChild(rocksync_t* db, rocksync_replicator_t* replicator,
   rocksync_replicator_stop(replicator);
   rocksync_replicator_destroy(replicator);
   CHECK(!rocksync_check_close(db, 0, 0, &error));
-  FAILS("in a child of the process that opened it");
+  FAILS("Operation aborted: rocksync: this process was forked");
   CHECK(!rocksync_close(db, &error));
-  FAILS("a child may exec, or leave by _exit");
+  FAILS("Operation aborted: rocksync: this process was forked");
   _exit(0);
 }
 

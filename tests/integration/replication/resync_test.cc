@@ -4,16 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,7 +22,7 @@
 #include "replication/store/write/indexed_db.h"
 #include "rocksdb/env.h"
 #include "rocksync/clone.h"
-#include "tests/integration/replication/replica_fixture.h"
+#include "tests/integration/replication/resync_fixture.h"
 #include "tests/integration/replication/silent_port.h"
 #include "tests/integration/replication/version_of.h"
 #include "tests/integration/store/index_equals_data.h"
@@ -37,110 +33,6 @@
 
 namespace rocksync {
 namespace {
-
-namespace fs = std::filesystem;
-
-class ResyncTest : public ReplicationTest {
- protected:
-  ResyncTest() : source_(NewReplica("source")), old_(NewReplica("old")) {
-    EXPECT_TRUE(IsOk(source_->Start()));
-    replication_.cluster_name = "test";
-    replication_.cluster_secret.fill(7);
-    resync_.copy.source = source_->address();
-    resync_.copy.io_timeout = milliseconds(10'000);
-    id_ = old_->id();
-    EXPECT_TRUE(IsOk(old_->NewTransport(&resync_.copy.transport)));
-  }
-
-  static rocksdb::Env* Env() { return rocksdb::Env::Default(); }
-  std::string Dir() const { return old_->setting().directory; }
-
-  void Fill(TestReplica* replica, const std::string& prefix, int count,
-            const std::string& value) {
-    for (int i = 0; i < count; ++i) {
-      replica->Put(prefix + std::to_string(i), value);
-    }
-  }
-
-  void Meet(TestReplica* replica) {
-    ASSERT_TRUE(IsOk(replica->Start()));
-    ASSERT_TRUE(IsOk(replica->replicator()->SyncNow(source_->address())));
-    replica->Stop();
-  }
-
-  // Both have 500 pairs; then the source goes on alone, and so does the other
-  // one for a little.
-  void PartFarBehind() {
-    Fill(source_.get(), "common", 500, "1");
-    Meet(old_.get());
-    Fill(source_.get(), "source", 3000, std::string(100, 's'));
-    source_->Put("common1", "of the source, later");
-    for (int i = 2; i < 100; ++i) source_->Delete(Numbered("common", i));
-    old_->Put("common1", "of the old one, latest");
-    old_->Put("alone", "1");
-    old_->Put("common400", "2");
-    old_->Delete("common401");
-    source_->Put("common402", "of the source");
-    expected_ = source_->Scan();
-    carried_over_ = 3;
-    if (VersionOf(old_->db(), "common1") >
-        VersionOf(source_->db(), "common1")) {
-      expected_["common1"] = "of the old one, latest";
-      ++carried_over_;
-    }
-    expected_["alone"] = "1";
-    expected_["common400"] = "2";
-    expected_.erase("common401");
-    incarnation_ = old_->db()->Identity().incarnation;
-    old_->Close();
-  }
-
-  rocksdb::Status Resync() {
-    return ReplicatedDB::Resync(options_, replication_, Dir(), families_,
-                                resync_, &result_);
-  }
-
-  // From the `most`-th call of progress in this stage on it is cancelled.
-  void ExpectToEndAfterCalls(CloneProgress::Stage stage, int most) {
-    int calls = 0;
-    const auto thread = std::this_thread::get_id();
-    resync_.copy.progress = [&](const CloneProgress& progress) {
-      EXPECT_EQ(std::this_thread::get_id(), thread);
-      calls += progress.stage == stage ? 1 : 0;
-    };
-    resync_.copy.cancelled = [&] { return calls >= most; };
-    const auto began = std::chrono::steady_clock::now();
-    const rocksdb::Status s = Resync();
-    EXPECT_TRUE(s.IsAborted()) << s.ToString();
-    EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(15'000));
-    EXPECT_GE(calls, most);
-    resync_.copy.progress = nullptr;
-    resync_.copy.cancelled = nullptr;
-  }
-
-  void ExpectUpToDate() {
-    ASSERT_TRUE(old_->Open()) << old_->open_status().ToString();
-    EXPECT_EQ(old_->id(), id_);
-    EXPECT_GT(old_->db()->Identity().incarnation, incarnation_);
-    EXPECT_EQ(old_->Scan(), expected_);
-    EXPECT_FALSE(fs::exists(Dir() + "/" + kCloneRecordFileName));
-    EXPECT_FALSE(fs::exists(ResyncDirectory(Env(), Dir())));
-    EXPECT_FALSE(fs::exists(ReplacedDirectory(Env(), Dir())));
-  }
-
-  std::unique_ptr<TestReplica> source_;
-  std::unique_ptr<TestReplica> old_;
-  uint64_t id_ = 0;
-  uint64_t incarnation_ = 0;
-  Contents expected_;
-  uint64_t carried_over_ = 0;
-  rocksdb::DBOptions options_;
-  ReplicatedDBOptions replication_;
-  std::vector<rocksdb::ColumnFamilyDescriptor> families_ = {
-      {rocksdb::kDefaultColumnFamilyName, {}}};
-  ResyncOptions resync_;
-  ResyncResult result_;
-};
 
 TEST_F(ResyncTest, IsTheReplicaThatItWasAndKeepsWhatItAloneHolds) {
   PartFarBehind();
@@ -576,45 +468,6 @@ TEST_F(ResyncTest, ASessionIsToldOfAndEndsWhenCancelled) {
   ExpectUpToDate();
 }
 
-// Runs something when the lock of a directory is given back after its copy was
-// made, before anybody else can take it.
-class UnlockingEnv : public rocksdb::EnvWrapper {
- public:
-  UnlockingEnv(std::string directory, std::function<void()> run)
-      : EnvWrapper(rocksdb::Env::Default()),
-        lock_(directory + "/LOCK"),
-        copy_(ResyncDirectory(rocksdb::Env::Default(), directory)),
-        run_(std::move(run)) {}
-  const char* Name() const override { return "UnlockingEnv"; }
-
-  rocksdb::Status LockFile(const std::string& name,
-                           rocksdb::FileLock** lock) override {
-    const rocksdb::Status s = EnvWrapper::LockFile(name, lock);
-    const std::lock_guard guard(mutex_);
-    if (s.ok()) names_[*lock] = name;
-    return s;
-  }
-  rocksdb::Status UnlockFile(rocksdb::FileLock* lock) override {
-    std::function<void()> run;
-    {
-      const std::lock_guard guard(mutex_);
-      if (names_[lock] == lock_ && fs::exists(copy_))
-        run = std::exchange(run_, nullptr);
-      names_.erase(lock);
-    }
-    const rocksdb::Status s = EnvWrapper::UnlockFile(lock);
-    if (run != nullptr) run();
-    return s;
-  }
-
- private:
-  const std::string lock_;
-  const std::string copy_;
-  std::mutex mutex_;
-  std::map<rocksdb::FileLock*, std::string> names_;
-  std::function<void()> run_;
-};
-
 // So small that every flush begins a MANIFEST, also that of the last close.
 TEST_F(ResyncTest, OfAReplicaWhoseManifestIsAlwaysANewOne) {
   PartFarBehind();
@@ -623,123 +476,6 @@ TEST_F(ResyncTest, OfAReplicaWhoseManifestIsAlwaysANewOne) {
   ASSERT_TRUE(IsOk(Resync()));
   EXPECT_TRUE(result_.copy.proven_equal) << result_.copy.session_error;
   ExpectUpToDate();
-}
-
-// By a program that opens the database in the moment between its last close
-// and the switch.
-TEST_F(ResyncTest, WhatAnotherProgramWritesIsNotReplaced) {
-  PartFarBehind();
-  resync_.copy_from_share = 0;
-  bool written = false;
-  UnlockingEnv env(Dir(), [&] {
-    written = true;
-    EXPECT_TRUE(IsOk(PutByPlainProgram(Dir(), "of a program", "1")));
-  });
-  options_.env = &env;
-  const rocksdb::Status s = Resync();
-  ASSERT_TRUE(written);
-  EXPECT_TRUE(s.IsTryAgain()) << s.ToString();
-  EXPECT_TRUE(Mentions(s, "another program has opened"));
-  ASSERT_TRUE(IsOk(Resync()));
-  expected_["of a program"] = "1";
-  ExpectUpToDate();
-}
-
-// Whoever looks finds the one replica or the other.
-TEST_F(ResyncTest, AtNoMomentIsThereNoDatabase) {
-  PartFarBehind();
-  resync_.copy_from_share = 0;
-  std::atomic<bool> over{false};
-  uint64_t missing = 0;
-  std::thread looking([&] {
-    const std::string current = Dir() + "/CURRENT";
-    while (!over) missing += ::access(current.c_str(), F_OK) == 0 ? 0 : 1;
-  });
-  EXPECT_TRUE(IsOk(Resync()));
-  over = true;
-  looking.join();
-  EXPECT_EQ(missing, 0u);
-  ExpectUpToDate();
-}
-
-// The two directories have changed places, and nothing more was done.
-TEST_F(ResyncTest, KilledOnceTheDirectoriesWereExchanged) {
-  PartFarBehind();
-  resync_.copy_from_share = 0;
-  const std::string former = ResyncDirectory(Env(), Dir());
-  const std::string kept = Dir() + ".kept";
-  fs::copy(Dir(), kept, fs::copy_options::recursive);
-  std::ofstream(kept + "/of the application") << "text";
-  ASSERT_TRUE(IsOk(Resync()));
-  fs::rename(kept, former);
-  CloneRecord record;
-  record.purpose = ClonePurpose::kResynced;
-  record.replica_id = id_;
-  ASSERT_TRUE(IsOk(WriteCloneRecord(Env(), Dir(), record)));
-  ExpectUpToDate();
-  EXPECT_TRUE(fs::exists(Dir() + "/of the application"));
-}
-
-// Runs something once a directory was renamed, where directories cannot be
-// exchanged.
-class RenamingEnv : public rocksdb::EnvWrapper {
- public:
-  RenamingEnv() : EnvWrapper(rocksdb::Env::Default()) {}
-  const char* Name() const override { return "RenamingEnv"; }
-
-  void Then(std::string from, std::function<void()> run) {
-    from_ = std::move(from);
-    run_ = std::move(run);
-  }
-  rocksdb::Status RenameFile(const std::string& from,
-                             const std::string& to) override {
-    const rocksdb::Status s = EnvWrapper::RenameFile(from, to);
-    if (from == from_) std::exchange(run_, [] {})();
-    return s;
-  }
-
- private:
-  std::string from_;
-  std::function<void()> run_ = [] {};
-};
-
-// While nothing is where the replica was, another program opens a database
-// there.
-TEST_F(ResyncTest, WhoMakesADatabaseInTheGapIsNotTakenForTheReplica) {
-  PartFarBehind();
-  resync_.copy_from_share = 0;
-  RenamingEnv env;
-  const std::string plain = Dir() + ".plain";
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  rocksdb::DB* made = nullptr;
-  ASSERT_TRUE(IsOk(OpenPlain(options, plain, &made)));
-  delete made;
-  for (const bool makes_one : {false, true}) {
-    options_.env = &env;
-    // In this process RocksDB would take the replica's lock for this one's.
-    env.Then(Dir(), [&] {
-      if (makes_one) return fs::copy(plain, Dir());
-      fs::create_directory(Dir());
-      for (const char* file : {"/LOG", "/LOCK"}) std::ofstream(Dir() + file);
-    });
-    rocksdb::Status s = Resync();
-    EXPECT_TRUE(s.IsIOError()) << s.ToString();
-    EXPECT_TRUE(fs::exists(ReplacedDirectory(Env(), Dir())));
-    options_.env = Env();
-    if (makes_one) {
-      ASSERT_FALSE(old_->Open());
-      s = old_->open_status();
-      EXPECT_TRUE(s.IsAborted()) << s.ToString();
-      EXPECT_TRUE(Mentions(s, "another program has made a database there"));
-      s = Resync();
-      EXPECT_TRUE(Mentions(s, "move " + Dir() + " away and open it again"));
-      fs::rename(Dir(), Dir() + ".away");
-    }
-    ExpectUpToDate();
-    incarnation_ = old_->db()->Identity().incarnation;
-    old_->Close();
-  }
 }
 
 // Cancelled after the copy, opened and written to, then resynced after all.

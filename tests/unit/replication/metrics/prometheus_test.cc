@@ -137,8 +137,8 @@ TEST(PrometheusTextTest, AnIndexBuildIsNoFailureOfAPeer) {
   peer.last_error = "Operation failed. Try again.: the disk is full";
   EXPECT_EQ(value("rocksync_peer_failing"), "1");
   EXPECT_EQ(value("rocksync_peer_index_building"), "0");
-  peer.last_error =
-      "Operation failed. Try again.: index build in progress (adopting, 5 %)";
+  peer.last_error = "the peer cannot compare now: adopting, 5 %";
+  peer.waits_for_index_build = true;
   EXPECT_EQ(value("rocksync_peer_failing"), "0");
   EXPECT_EQ(value("rocksync_peer_index_building"), "1");
 }

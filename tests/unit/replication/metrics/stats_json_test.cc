@@ -85,8 +85,8 @@ void ExpectSame(const DiskSpaceStats& disk, const DiskSpaceStats& was) {
 
 void ExpectSame(const PeerStats& peer, const PeerStats& was) {
   const auto fields = [](const PeerStats& s) {
-    const auto& [a, b, c, d, e, f, g, h, i, last, silent_ms, stream] = s;
-    return std::make_tuple(a, b, c, d, e, f, g, h, i, silent_ms);
+    const auto& [a, b, c, d, e, f, g, h, i, j, last, silent_ms, stream] = s;
+    return std::make_tuple(a, b, c, d, e, f, g, h, i, j, silent_ms);
   };
   EXPECT_EQ(fields(peer), fields(was));
   ExpectSame(peer.last, was.last);
@@ -117,6 +117,7 @@ TEST(StatsJsonTest, NoFieldIsLost) {
   was.gc.identity_conflict = 0xa1;
   was.gc.sweeping = true;
   was.peers[0].last.finished = true;
+  was.peers[0].waits_for_index_build = true;
   ReplicationStats back;
   ASSERT_TRUE(StatsFromJson(StatsJson(was), &back).ok());
   ExpectSame(back, was);

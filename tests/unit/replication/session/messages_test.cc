@@ -305,7 +305,7 @@ TEST(EndTest, LiteralBytes) {
   ASSERT_TRUE(DecodeEnd("\x02 a\x1b\xff", &end).ok());
   EXPECT_EQ(end.text, R"( a\x1b\xff)") << "which is for people";
   ExpectMalformed(DecodeEnd("", &end), "unknown reason");
-  ExpectMalformed(DecodeEnd(Bytes("08"), &end), "unknown reason");
+  ExpectMalformed(DecodeEnd(Bytes("09"), &end), "unknown reason");
   ExpectMalformed(DecodeEnd("\x01" + std::string(513, 'x'), &end), "too long");
 }
 

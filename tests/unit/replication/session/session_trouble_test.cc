@@ -15,6 +15,16 @@
 namespace rocksync {
 namespace {
 
+class Failing final : public ForwardingView {
+ public:
+  Failing(StorageView* view, absl::Status status)
+      : ForwardingView(view), status_(std::move(status)) {}
+  absl::Status Sync() override { return status_; }
+
+ private:
+  const absl::Status status_;
+};
+
 TEST_F(SessionTest, VersionsFarInTheFutureAreHeldBackAndNeverCalledEqual) {
   for (const bool to_initiator : {false, true}) {
     MemoryStorage a = Replica(1);
@@ -67,13 +77,6 @@ TEST_F(SessionTest, InBatchesHeldBackPairsLeaveTheRestAlone) {
 
 // It was told that "Wants" are missing, as if the peer spoke wrong.
 TEST_F(SessionTest, WhoseStorageFailsIsToldAtTheOtherSide) {
-  class NoSpace final : public ForwardingView {
-   public:
-    using ForwardingView::ForwardingView;
-    absl::Status Sync() override {
-      return absl::ResourceExhaustedError("no space left");
-    }
-  };
   for (const bool initiator_fails : {false, true}) {
     MemoryStorage a = Replica(1);
     MemoryStorage b = Replica(2);
@@ -82,7 +85,7 @@ TEST_F(SessionTest, WhoseStorageFailsIsToldAtTheOtherSide) {
       b.Put(0, absl::StrCat("b", i), "value");
     }
     MemoryStorage* const full = initiator_fails ? &a : &b;
-    NoSpace no_space(full);
+    Failing no_space(full, absl::ResourceExhaustedError("no space left"));
     const SessionRunResult result = initiator_fails
                                         ? DriveSession(&no_space, &b)
                                         : DriveSession(&a, &no_space);
@@ -99,15 +102,6 @@ TEST_F(SessionTest, WhoseStorageFailsIsToldAtTheOtherSide) {
 
 // Beside the peer's name it read as the peer's fault.
 TEST_F(SessionTest, AnErrorSaysThatThisReplicasStorageFailed) {
-  class Failing final : public ForwardingView {
-   public:
-    Failing(StorageView* view, absl::Status status)
-        : ForwardingView(view), status_(std::move(status)) {}
-    absl::Status Sync() override { return status_; }
-
-   private:
-    const absl::Status status_;
-  };
   const std::pair<absl::Status, absl::Status> cases[] = {
       {absl::InternalError("IO error: While open: Too many open files"),
        absl::InternalError(
@@ -334,16 +328,39 @@ TEST_F(SessionTest, AnAdoptionIsNamed) {
   MemoryStorage a = Replica(1);
   MemoryStorage b = Replica(2);
   a.Put(0, "key", "value");
-  b.SetUnavailable("adopting, 43 %");
+  b.SetIndexBuild("adopting, 43 %");
   SessionRunResult result = DriveSession(&a, &b);
   EXPECT_TRUE(result.finished);
   EXPECT_EQ(result.initiator_status,
             absl::UnavailableError("the peer cannot compare now: adopting, "
                                    "43 %"));
   EXPECT_TRUE(result.responder_status.ok());
+  EXPECT_TRUE(result.initiator.index_build && result.responder.index_build);
   result = DriveSession(&b, &a);
-  EXPECT_EQ(result.initiator_status, absl::UnavailableError("adopting, 43 %"));
+  EXPECT_EQ(result.initiator_status, IndexBuildError("adopting, 43 %"));
+  EXPECT_TRUE(result.initiator.index_build);
   EXPECT_TRUE(result.transcript.empty());
+}
+
+TEST_F(SessionTest, BothSidesKnowThatAnIndexBuildEndedTheSession) {
+  for (const bool initiator_fails : {true, false}) {
+    for (const bool builds : {true, false}) {
+      MemoryStorage a = Replica(1);
+      MemoryStorage b = Replica(2);
+      a.Put(0, "of a", "value");
+      b.Put(0, "of b", "value");
+      Failing failing(initiator_fails ? &a : &b,
+                      builds ? IndexBuildError("re-checking, 0 %")
+                             : absl::UnavailableError("families changed"));
+      const SessionRunResult result = initiator_fails
+                                          ? DriveSession(&failing, &b)
+                                          : DriveSession(&a, &failing);
+      EXPECT_TRUE(absl::IsUnavailable(result.initiator_status));
+      EXPECT_TRUE(absl::IsUnavailable(result.responder_status));
+      EXPECT_EQ(result.initiator.index_build, builds);
+      EXPECT_EQ(result.responder.index_build, builds);
+    }
+  }
 }
 
 TEST_F(SessionTest, AFailedApplyEndsTheSessionAndLosesNothing) {

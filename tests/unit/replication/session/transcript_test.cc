@@ -88,7 +88,7 @@ TEST_F(TranscriptTest, ReadableSession) {
   options.responder_busy = true;
   Note("busy", DriveSession(&a, &b, options));
   options.responder_busy = false;
-  b.SetUnavailable("adopting, 43 %");
+  b.SetIndexBuild("adopting, 43 %");
   Note("an adoption is running", DriveSession(&a, &b, options));
   Compare("session.txt");
 }

@@ -63,11 +63,14 @@ TEST(StatsBoard, ASessionThatFailsLateSaysNothingOfThePeer) {
 // The session that follows may take hours.
 TEST(StatsBoard, AnIndexBuildIsOverOnceASessionCompares) {
   StatsBoard board(7, {"a:1"}, nullptr);
-  const rocksdb::Status building = rocksdb::Status::TryAgain(
-      "the peer cannot compare now: index build in progress (adopting, 85 %)");
-  board.Begin("a:1", 0xa)->Finish({}, building);
-  auto line = board.Begin("a:1", 0xa);
+  const rocksdb::Status building =
+      rocksdb::Status::TryAgain("the peer cannot compare now: adopting, 85 %");
   SessionReport report;
+  report.index_build = true;
+  board.Begin("a:1", 0xa)->Finish(report, building);
+  EXPECT_TRUE(board.stats().peers.at(0).waits_for_index_build);
+  auto line = board.Begin("a:1", 0xa);
+  report.index_build = false;
   report.bytes_received = 5;
   line->Update(report);
   EXPECT_EQ(board.stats().peers.at(0).last_error, building.ToString())
@@ -75,6 +78,7 @@ TEST(StatsBoard, AnIndexBuildIsOverOnceASessionCompares) {
   report.pairs_to_receive = 1;
   line->Update(report);
   EXPECT_EQ(board.stats().peers.at(0).last_error, "");
+  EXPECT_FALSE(board.stats().peers.at(0).waits_for_index_build);
 
   // Other errors are of the last session until this one has ended.
   board.Begin("a:1", 0xa)->Finish({}, rocksdb::Status::IOError("other"));
@@ -85,8 +89,9 @@ TEST(StatsBoard, AnIndexBuildIsOverOnceASessionCompares) {
 
 TEST(StatsBoard, AnIndexBuildOfThisReplicaThatIsOverIsNoError) {
   StatsBoard board(7, {"a:1", "b:2"}, nullptr);
-  board.Begin("a:1", 0xa)
-      ->Finish({}, rocksdb::Status::TryAgain("index build in progress (a)"));
+  SessionReport report;
+  report.index_build = true;
+  board.Begin("a:1", 0xa)->Finish(report, rocksdb::Status::TryAgain("a, 5 %"));
   board.Begin("b:2", 0xb)->Finish({}, rocksdb::Status::IOError("other"));
   board.ForgetIndexBuild();
   EXPECT_EQ(board.stats().peers.at(0).last_error, "");
@@ -169,7 +174,8 @@ TEST(StatsBoard, AnIncomingPeerWhoseAddressIsLearntIsOnePeer) {
   proven.proven_equal = true;
   board.Begin("10.0.0.1:50000", 0xa)->Finish(proven, rocksdb::Status::OK());
   board.Begin("10.0.0.1:50001", 0xa)->Finish(proven, rocksdb::Status::OK());
-  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), kStays);
+  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), false,
+                      kStays);
   ASSERT_EQ(board.stats().peers.size(), 3u);
   EXPECT_EQ(board.stats().peers[2].address, "10.0.0.1:50000");
   EXPECT_EQ(board.stats().peers[2].sessions, 2u);
@@ -266,7 +272,8 @@ TEST(StatsBoard, AnotherNameOfAConfiguredPeerIsThatPeer) {
   StatsBoard board(7, {"a:1", "b:2"}, nullptr);
   // SyncNow was given a name that is not in the options.
   board.RecordMeeting("localhost:1", 0xa, {}, kStays);
-  board.RecordFailure("localhost:1", rocksdb::Status::IOError("cut"), kStays);
+  board.RecordFailure("localhost:1", rocksdb::Status::IOError("cut"), false,
+                      kStays);
   EXPECT_EQ(board.stats().peers.size(), 3u);
   board.RecordMeeting("a:1", 0xa, {}, kStays);
   const auto connection = std::make_shared<int>();
@@ -290,7 +297,8 @@ TEST(StatsBoard, WhoIsNoPeerAnyMoreIsForgottenUnlessConnected) {
   auto connection = std::make_shared<int>();
   board.Begin("b:2", 0xb, connection)->Finish(Report(1), rocksdb::Status::OK());
   board.Begin("c:3", 0xc)->Finish(Report(1), rocksdb::Status::OK());
-  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), kStays);
+  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), false,
+                      kStays);
   board.SetPeers({"d:4", "c:3", "d:4"});
   const std::vector<PeerStats> peers = board.stats().peers;
   ASSERT_EQ(peers.size(), 3u);
@@ -303,7 +311,7 @@ TEST(StatsBoard, WhoIsNoPeerAnyMoreIsForgottenUnlessConnected) {
   connection.reset();
   EXPECT_EQ(board.stats().peers.size(), 2u);
   board.RecordFailure("b:2", rocksdb::Status::IOError("asked for by name"),
-                      kStays);
+                      false, kStays);
   EXPECT_EQ(board.stats().peers.size(), 3u);
   board.SetPeers({"b:2"});
   ASSERT_EQ(board.stats().peers.size(), 1u);
@@ -323,8 +331,8 @@ TEST(StatsBoard, WhoIsOnTheWayToARemovedPeerDoesNotAddItAgain) {
   link.reset();
   EXPECT_EQ(board.stats().peers.size(), 1u);
   EXPECT_FALSE(board.RecordMeeting("b:2", 0xb, link, removed));
-  EXPECT_FALSE(
-      board.RecordFailure("b:2", rocksdb::Status::IOError("refused"), removed));
+  EXPECT_FALSE(board.RecordFailure("b:2", rocksdb::Status::IOError("refused"),
+                                   false, removed));
   EXPECT_EQ(board.stats().peers.size(), 1u);
   EXPECT_EQ(board.stats().sessions_failed, 0u);
   // It comes here itself.
@@ -378,8 +386,8 @@ TEST(StatsBoard, WhoIsConnectedIsNotForgotten) {
 TEST(StatsBoard, AnAddressAtWhichNobodyWasMetIsNoPeer) {
   StatsBoard board(7, {"a:1"}, nullptr);
   const auto down = rocksdb::Status::IOError("refused");
-  EXPECT_TRUE(board.RecordFailure("mistyped:1", down, kStays));
-  EXPECT_TRUE(board.RecordFailure("mistyped:1", down, kStays));
+  EXPECT_TRUE(board.RecordFailure("mistyped:1", down, false, kStays));
+  EXPECT_TRUE(board.RecordFailure("mistyped:1", down, false, kStays));
   EXPECT_EQ(board.stats().peers.size(), 1u);
   EXPECT_EQ(board.stats().sessions_failed, 2u);
 }
@@ -397,15 +405,15 @@ TEST(StatsBoard, AReplicaIsNoPeerOfItself) {
 TEST(StatsBoard, AFailureIsNewsOnlyOnce) {
   StatsBoard board(7, {"a:1"}, nullptr);
   const auto down = rocksdb::Status::IOError("refused");
-  EXPECT_TRUE(board.RecordFailure("a:1", down, kStays));
-  EXPECT_FALSE(board.RecordFailure("a:1", down, kStays));
-  EXPECT_TRUE(
-      board.RecordFailure("a:1", rocksdb::Status::TimedOut("silent"), kStays));
+  EXPECT_TRUE(board.RecordFailure("a:1", down, false, kStays));
+  EXPECT_FALSE(board.RecordFailure("a:1", down, false, kStays));
+  EXPECT_TRUE(board.RecordFailure("a:1", rocksdb::Status::TimedOut("silent"),
+                                  false, kStays));
   EXPECT_EQ(board.stats().peers[0].sessions_failed, 3u);
   EXPECT_EQ(board.stats().sessions_failed, 3u);
   board.Begin("a:1", 0xa)->Finish(Report(0), rocksdb::Status::OK());
   EXPECT_EQ(board.stats().peers[0].last_error, "");
-  EXPECT_TRUE(board.RecordFailure("a:1", down, kStays));
+  EXPECT_TRUE(board.RecordFailure("a:1", down, false, kStays));
 }
 
 // A session or a stream that begins refutes it; what a session failed of, only
@@ -416,7 +424,7 @@ TEST(StatsBoard, AnAttemptThatFailedIsForgottenOnceTheyAreConnected) {
   const auto error = [&](size_t peer) {
     return board.stats().peers.at(peer).last_error;
   };
-  board.RecordFailure("a:1", down, kStays);
+  board.RecordFailure("a:1", down, false, kStays);
   auto session = board.Begin("a:1", 0xa);
   EXPECT_EQ(error(0), "");
   const auto broken = rocksdb::Status::Corruption("a pair");
@@ -425,13 +433,13 @@ TEST(StatsBoard, AnAttemptThatFailedIsForgottenOnceTheyAreConnected) {
   EXPECT_EQ(error(0), broken.ToString());
   session->Finish(Report(1), rocksdb::Status::OK());
   EXPECT_EQ(error(0), "");
-  board.RecordFailure("a:1", down, kStays);
+  board.RecordFailure("a:1", down, false, kStays);
   EXPECT_EQ(error(0), down.ToString());
   const auto stream = board.BeginStream("a:1", 0xa);
   EXPECT_EQ(error(0), "");
 
   // It called in before this side knew that it is the one at b:2.
-  board.RecordFailure("b:2", down, kStays);
+  board.RecordFailure("b:2", down, false, kStays);
   const auto connection = std::make_shared<int>();
   const auto called = board.Begin("10.0.0.1:50000", 0xb, connection);
   EXPECT_EQ(error(1), down.ToString());
@@ -467,7 +475,7 @@ TEST(StatsBoard, APeerThatRefusesIsKnownByItsCertificate) {
   const auto why = rocksdb::Status::InvalidArgument("removed");
   board.RecordRefusal("10.0.0.1:50000", 0xa, StatsBoard::Standing::kMember,
                       why);
-  board.RecordFailure("a:1", why, kStays);
+  board.RecordFailure("a:1", why, false, kStays);
   ASSERT_EQ(board.stats().peers.size(), 2u);
   board.RecordIdentity("a:1", 0xa, kStays);
   const ReplicationStats stats = board.stats();
@@ -477,7 +485,7 @@ TEST(StatsBoard, APeerThatRefusesIsKnownByItsCertificate) {
   EXPECT_EQ(stats.peers[0].last_error, why.ToString());
   EXPECT_EQ(stats.peers[0].sessions_failed, 2u);
   // Asked for by name, and no peer.
-  board.RecordFailure("x:9", why, kStays);
+  board.RecordFailure("x:9", why, false, kStays);
   board.RecordIdentity("x:9", 0xb, kStays);
   EXPECT_EQ(board.stats().peers.size(), 1u);
 }
@@ -533,8 +541,10 @@ TEST(StatsBoard, TheApplicationIsToldOfSessionsThatCouldNotBegin) {
   StatsBoard board(7, {"a:1"}, [&](const SessionProgress& progress) {
     told.push_back(progress);
   });
-  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), kStays);
-  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), kStays);
+  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), false,
+                      kStays);
+  board.RecordFailure("a:1", rocksdb::Status::IOError("refused"), false,
+                      kStays);
   ASSERT_EQ(told.size(), 2u);
   EXPECT_EQ(told[1].peer, "a:1");
   EXPECT_TRUE(told[1].finished);
