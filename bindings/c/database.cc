@@ -58,7 +58,7 @@ class Closing {
 };
 
 // As of everything else that keeps a database open. Before any lock: in a child
-// of fork one may be held for ever.
+// of fork one may be held by a thread that is not there.
 Status CheckOwnToClose(const rocksync::OpenDatabase& open) {
   const Status status = rocksync::CheckOwnProcess(open);
   return status.ok() ? status : Status::Aborted(status.getState());

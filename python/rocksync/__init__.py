@@ -410,8 +410,9 @@ class Database(_Closable, collections.abc.MutableMapping):
     they are one object: compare dict(a) with dict(b), or call
     Replicator.verify.
 
-    It is open until close(), the end of its `with`, or the end of the program,
-    also when nothing refers to it any more."""
+    It is open until close(), the end of its `with`, which closes its
+    replicators first, or the end of the program, also when nothing refers to it
+    any more."""
 
     def __init__(self, path, cluster, secret, create, open_copy_as_new_replica, apply_hook):
         self._db = self._way = None
@@ -679,6 +680,11 @@ class Database(_Closable, collections.abc.MutableMapping):
             return self._db
 
     # --- The end ---
+
+    def __exit__(self, *_):
+        for replicator in list(self._replicators):
+            replicator.close()
+        self.close()
 
     def _check_close(self):
         if self._replicators:

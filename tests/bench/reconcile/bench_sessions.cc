@@ -43,6 +43,7 @@ struct Settings {
   bool json = false;
   bool plan = false;
   std::string directory;
+  size_t session_bytes = ReplicatorOptions().max_session_bytes;
   Cell cell;  // instead of all, if it is not empty
   bool round_trips = false;
 };
@@ -89,16 +90,16 @@ struct Result {
   double memory_bytes = 0;  // of both sides, above idle
 };
 
-SessionOptions DefaultOptions(Prefer prefer) {
+SessionOptions OptionsOf(const Settings& s, const Cell& cell) {
   SessionOptions options;
-  options.exchange.prefer = prefer;
-  BoundMemory(ReplicatorOptions().max_session_bytes, kLeafCount, &options);
+  options.exchange.prefer = cell.prefer;
+  BoundMemory(s.session_bytes, kLeafCount, &options);
   return options;
 }
 
 // False, with the reason on stderr, if anything failed.
-bool RunOnce(DiskReplicas* replicas, const Cell& cell, uint64_t seed, bool plan,
-             Result* result) {
+bool RunOnce(const Settings& s, const Cell& cell, uint64_t seed,
+             DiskReplicas* replicas, Result* result) {
   if (!replicas->Overwrite(cell.overwritten, /*half_of_them_on_b=*/false) ||
       !replicas->AddTo(cell.only_a, cell.only_b)) {
     return false;
@@ -109,8 +110,7 @@ bool RunOnce(DiskReplicas* replicas, const Cell& cell, uint64_t seed, bool plan,
   ResetPeak();
   const double idle_mib = MemoryMib("VmRSS");
   const Clock::time_point start = Clock::now();
-  const SessionCost cost =
-      RunSession(&a, &b, DefaultOptions(cell.prefer), seed);
+  const SessionCost cost = RunSession(&a, &b, OptionsOf(s, cell), seed);
   result->seconds = std::chrono::duration<double>(Clock::now() - start).count();
   result->memory_bytes = (MemoryMib("VmHWM") - idle_mib) * (1 << 20);
   result->bytes =
@@ -120,7 +120,7 @@ bool RunOnce(DiskReplicas* replicas, const Cell& cell, uint64_t seed, bool plan,
   result->index_read_percent =
       100.0 * static_cast<double>(std::max(a.read(), b.read())) /
       static_cast<double>(replicas->pairs());
-  if (plan) {
+  if (s.plan) {
     std::fprintf(stderr, "%s\n  %s\n  %s\n", cost.report[0].plan.c_str(),
                  cost.report[1].plan.c_str(), cost.turns.c_str());
   }
@@ -216,7 +216,7 @@ bool RunAll(const Settings& s) {
         if ((grown || cell.writes_per_second > 0) && !replicas.Renew()) {
           return false;
         }
-        if (!RunOnce(&replicas, cell, seed++, s.plan, &result)) return false;
+        if (!RunOnce(s, cell, seed++, &replicas, &result)) return false;
       }
       Print(s, n, cell, results);
       if (cell.writes_per_second > 0 && !replicas.Renew()) return false;
@@ -240,6 +240,10 @@ int Main(int argc, char** argv) {
   app.add_option("--overwrites", s.cell.overwritten, "of pairs, on a");
   app.add_option("--writes", s.cell.writes_per_second,
                  "a second on either side, during the session");
+  app.add_option("--session-bytes", s.session_bytes,
+                 "max_session_bytes of both")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   app.add_flag("--round-trips", s.round_trips, "that line prefers round trips");
   std::string parent = std::filesystem::temp_directory_path();
   AddScratchOption(&app, &parent);

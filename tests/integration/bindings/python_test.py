@@ -982,6 +982,17 @@ if os.fork() == 0:
         with self.assertRaisesRegex(rocksync.Error, "closed"):
             next(again)
 
+    def test_the_end_of_a_with_closes_its_replicators(self):
+        replicators = []
+        with self.assertRaisesRegex(KeyError, "of the body"):
+            with self.open() as db:
+                replicators.append(db.replicate(certificates=self.path("trial"), listen="127.0.0.1:0"))
+                raise KeyError("of the body")
+        with self.assertRaisesRegex(rocksync.Error, "closed"):
+            replicators[0].pause()
+        with self.open() as db:
+            self.assertEqual(len(db), 0)
+
     def test_a_function_cannot_close_what_calls_it(self):
         with self.open() as db:
             with self.assertRaisesRegex(rocksync.Error, "close of the database by a function"):

@@ -126,6 +126,20 @@ TEST_P(SessionMemoryTest, ManyElementsTakeMoreUnbounded) {
   EXPECT_GT(PeakOf(OptionsOf(GetParam()), &a_, &b_), kLeastSessionBytes);
 }
 
+// Where the elements count, and not what finding the leaves takes.
+TEST_F(SessionMemoryTest, AFullBatchOfWhichAllDiffers) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer sees nothing more in it";
+  constexpr size_t kBound = size_t{12} << 20;
+  SessionOptions options;
+  BoundMemory(kBound, kLeafCount, &options);
+  const size_t count = options.max_batch_elements * 97 / 100;
+  for (size_t i = 0; i < count; ++i) {
+    a_.Put(0, absl::StrCat("a", i), "value");
+    b_.Put(0, absl::StrCat("b", i), "value");
+  }
+  EXPECT_LE(PeakOf(options, &a_, &b_), kBound);
+}
+
 // Values that are offered, and fetched again once they are wanted, are not kept
 // meanwhile beyond what a turn may hold.
 TEST_P(SessionMemoryTest, ManyValues) {
