@@ -15,6 +15,12 @@ namespace {
 // So many refusals in a row are no chance any more.
 constexpr int kPatience = 4;
 
+// Has acknowledged less than the witness has heard of it, as both are now.
+bool IsBehind(const GcState& gc, uint64_t id, const GcState& witness) {
+  const Member* const member = witness.Find(id);
+  return member != nullptr && gc.max_acknowledged < member->acknowledged;
+}
+
 }  // namespace
 
 // --- The operator -----------------------------------------------------------
@@ -347,6 +353,14 @@ void Cluster::ActOnRefusal(Link* link, Replica* heard, RefusalReason reason,
         said.may_hold_deleted_pairs != knows.may_hold_deleted_pairs) {
       return;
     }
+  }
+  // What it said in its set-up was overtaken by what it said later on other
+  // links, and others passed on.
+  const Replica& witness =
+      *link->sides[about == link->sides[0].replica ? 1 : 0].replica;
+  if (reason == RefusalReason::kAcknowledgedMore &&
+      !IsBehind(about->storage->gc(), about->id, witness.storage->gc())) {
+    return;
   }
   // Some of what was said may have been overtaken on another link.
   if (++about->out_of_reach < kPatience) return;
