@@ -32,19 +32,18 @@ void ReplicaStream::Wait(uint64_t due_ms, bool ignore_changes) {
   reader_.Wait(FromMonotonicMs(due_ms), ignore_changes);
 }
 
-void ReplicaStream::NoteLag() {
+void ReplicaStream::EndStep() {
+  const std::lock_guard lock(mutex_);
+  dues_.TookFromLog(0, 0);
+}
+
+StreamLag ReplicaStream::Lag() const {
+  const std::lock_guard lock(mutex_);
   const ChangeLog::Reader::Backlog backlog = reader_.backlog();
-  uint64_t changes = backlog.changes;
-  MonotonicClock::time_point oldest = backlog.oldest;
-  {
-    const std::lock_guard lock(mutex_);
-    const uint64_t under_way = dues_.changes_under_way();
-    if (dues_.bytes_under_way() > 0) {
-      oldest = FromMonotonicMs(dues_.oldest_under_way_ms());
-    }
-    changes += under_way;
-  }
-  line_->SetLag(changes, oldest);
+  const uint64_t under_way = dues_.changes_under_way();
+  return {backlog.changes + under_way,
+          under_way > 0 ? FromMonotonicMs(dues_.oldest_under_way_ms())
+                        : backlog.oldest};
 }
 
 rocksdb::Status ReplicaStream::WhySendingEnds(
@@ -57,8 +56,16 @@ absl::Status ReplicaStream::Failed(const rocksdb::Status& status) {
   return ToAbsl(status);
 }
 
-absl::Status ReplicaStream::Take(size_t max_bytes, TakenChanges* taken) {
+// At no moment is a change neither in the log nor in hand.
+const ChangeLog::Reader::Taken& ReplicaStream::TakeFromLog(size_t max_bytes) {
+  const std::lock_guard lock(mutex_);
   const ChangeLog::Reader::Taken& read = reader_.Take(max_bytes);
+  dues_.TookFromLog(read.changes.size(), ToMonotonicMs(read.oldest));
+  return read;
+}
+
+absl::Status ReplicaStream::Take(size_t max_bytes, TakenChanges* taken) {
+  const ChangeLog::Reader::Taken& read = TakeFromLog(max_bytes);
   taken->lost = read.lost;
   taken->last = read.last;
   taken->oldest_ms = ToMonotonicMs(read.oldest);

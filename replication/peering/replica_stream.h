@@ -35,6 +35,8 @@ class ReplicaStream final : public StreamHost {
   // thread. All must outlive it.
   ReplicaStream(ReplicatorContext* replica, Link* link,
                 std::function<void()> repair, std::function<bool()> ended);
+  // The line asks for the lag until it is gone.
+  ~ReplicaStream() override { line_.reset(); }
 
   // Before the threads start: the stream is open.
   void Open(StreamFacts facts, std::unique_ptr<StreamLine> line);
@@ -42,8 +44,11 @@ class ReplicaStream final : public StreamHost {
   // Of the sending half's thread. Sleeps until there is a change that was not
   // taken (unless `ignore_changes`), Wake was called, or it is `due_ms`.
   void Wait(uint64_t due_ms, bool ignore_changes);
-  // How far the peer is behind, for statistics.
-  void NoteLag();
+  // A step of the sending half is over.
+  void EndStep();
+  // How far the peer is behind, at this moment. From any thread; waits for no
+  // step of the sending half.
+  StreamLag Lag() const;
   // As the application sees an error of the sending half.
   rocksdb::Status WhySendingEnds(const absl::Status& status) const;
 
@@ -82,6 +87,7 @@ class ReplicaStream final : public StreamHost {
   }
 
  private:
+  const ChangeLog::Reader::Taken& TakeFromLog(size_t max_bytes);
   Connection* connection() const { return link_->connection(); }
   absl::Status Failed(const rocksdb::Status& status);
 
@@ -98,7 +104,7 @@ class ReplicaStream final : public StreamHost {
   uint64_t wire_sent_ = 0;  // by the connection, as counted so far
   rocksdb::Status failed_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;  // taken before the log's
   StreamDues dues_;
 };
 

@@ -97,7 +97,8 @@ Status StreamLink::Open(const std::string& first) {
   stream_.Open(std::move(facts),
                replica_->stats.BeginStream(
                    link_->peer_name(), link_->peer_id(), link_->open(),
-                   dialed ? Role::kInitiator : Role::kResponder));
+                   dialed ? Role::kInitiator : Role::kResponder,
+                   [this] { return stream_.Lag(); }));
   if (dialed) stream_.BeginRepair();
   return status;
 }
@@ -154,7 +155,7 @@ Status StreamLink::SendChanges() {
                  /*ignore_changes=*/outgoing_.Window() == 0);
     if (ended()) break;
     const absl::Status status = outgoing_.Step();
-    stream_.NoteLag();
+    stream_.EndStep();
     if (!status.ok()) return stream_.WhySendingEnds(status);
   }
   return Status::OK();

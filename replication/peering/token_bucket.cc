@@ -15,6 +15,12 @@ void TokenBucket::SetRate(uint64_t per_second) {
   const std::lock_guard lock(mutex_);
   per_second_ = per_second;
   paid_until_ = {};
+  ++changes_;
+}
+
+uint64_t TokenBucket::changes() const {
+  const std::lock_guard lock(mutex_);
+  return changes_;
 }
 
 uint64_t TokenBucket::rate() const {
@@ -35,11 +41,12 @@ TokenBucket::Clock::duration TokenBucket::Charge(uint64_t tokens,
 
 bool TokenBucket::Pay(uint64_t tokens, Clock::duration longest,
                       const std::function<bool()>& stopped) {
+  const uint64_t before = changes();
   const auto start = Clock::now();
   const auto until = start + std::min(Charge(tokens, start), longest);
   while (!stopped()) {
     const auto now = Clock::now();
-    if (now >= until) return true;
+    if (now >= until || changes() != before) return true;
     std::this_thread::sleep_for(
         std::min<Clock::duration>(until - now, kStopPoll));
   }

@@ -16,7 +16,8 @@ class TokenBucket {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Tokens per second; 0: no limit. Work charged so far is forgiven.
+  // Tokens per second; 0: no limit. Work charged so far is forgiven, also to
+  // who waits for it.
   void SetRate(uint64_t per_second);
   uint64_t rate() const;
 
@@ -31,8 +32,11 @@ class TokenBucket {
            const std::function<bool()>& stopped);
 
  private:
+  uint64_t changes() const;
+
   mutable std::mutex mutex_;
   uint64_t per_second_ = 0;
+  uint64_t changes_ = 0;  // of the rate
   Clock::time_point paid_until_{};
 };
 

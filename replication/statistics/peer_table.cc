@@ -131,7 +131,6 @@ void PeerTable::BeginAnew(PeerEntry* entry) {
   anew.address = entry->stats.address;
   anew.configured = entry->stats.configured;
   entry->stats = std::move(anew);
-  entry->behind_since = {};
   entry->connections.clear();
   entry->not_reached = false;
 }

@@ -22,7 +22,6 @@ struct PeerEntry {
   bool leaving = false;  // was configured: goes once nothing connects it
   uint64_t used = 0;     // the later, the larger
   std::vector<std::weak_ptr<const void>> connections;
-  std::chrono::steady_clock::time_point behind_since{};
   // Of the sessions that ended well, when the last one began. The error of one
   // that began before says nothing of the peer any more: it ends late, of a
   // process that was frozen, say.

@@ -7,6 +7,20 @@
 #include "rocksync/replica_id.h"
 
 namespace rocksync {
+namespace {
+
+// The one that a line is of; null: it is not shown.
+PeerStats* ShownAs(uint64_t replica_id, const std::string& peer,
+                   ReplicationStats* all) {
+  const auto shown = std::find_if(
+      all->peers.begin(), all->peers.end(), [&](const PeerStats& one) {
+        return one.replica_id == replica_id ||
+               (one.replica_id == 0 && one.address == peer);
+      });
+  return shown == all->peers.end() ? nullptr : &*shown;
+}
+
+}  // namespace
 
 StatsBoard::StatsBoard(uint64_t replica_id,
                        const std::vector<std::string>& peers,
@@ -57,15 +71,18 @@ PeerEntry* StatsBoard::FindConnected(
 
 std::unique_ptr<StreamLine> StatsBoard::BeginStream(
     const std::string& peer, uint64_t replica_id,
-    const std::weak_ptr<const void>& connection, Role role) {
+    const std::weak_ptr<const void>& connection, Role role,
+    std::function<StreamLag()> lag) {
   const std::lock_guard lock(mutex_);
   PeerEntry* const entry = FindConnected(peer, replica_id, connection, role);
   for (StreamStats* stream : {&entry->stats.stream, &totals_.stream}) {
     ++stream->open;
     ++stream->opened;
   }
-  return std::unique_ptr<StreamLine>(
-      new StreamLine(this, entry->NameOr(peer), replica_id));
+  std::unique_ptr<StreamLine> line(
+      new StreamLine(this, entry->NameOr(peer), replica_id, std::move(lag)));
+  streams_.push_back(line.get());
+  return line;
 }
 
 std::unique_ptr<SessionLine> StatsBoard::Begin(
@@ -99,7 +116,9 @@ bool StatsBoard::RecordFailure(const std::string& address,
     if (entry != nullptr) {
       entry->leaving = false;
       ++entry->stats.sessions_failed;
-      news = entry->stats.last_error != progress.error;
+      // How far an index build is, is none.
+      news = entry->stats.last_error != progress.error &&
+             !(index_build && entry->stats.waits_for_index_build);
       entry->SetError(progress.error, index_build);
       entry->not_reached = true;
     }
@@ -191,12 +210,25 @@ void StatsBoard::ShowUnanswered(Clock::time_point now,
                                 ReplicationStats* all) const {
   for (const SessionLine* line : unanswered_) {
     if (now - line->began_ < kShownUnanswered) continue;
-    const auto peer = std::find_if(
-        all->peers.begin(), all->peers.end(), [line](const PeerStats& shown) {
-          return shown.replica_id == line->replica_id_ ||
-                 (shown.replica_id == 0 && shown.address == line->peer_);
-        });
-    if (peer != all->peers.end()) peer->last = line->SoFar();
+    PeerStats* const peer = ShownAs(line->replica_id_, line->peer_, all);
+    if (peer != nullptr) peer->last = line->SoFar();
+  }
+}
+
+void StatsBoard::ShowLags(Clock::time_point now, ReplicationStats* all) const {
+  for (const StreamLine* line : streams_) {
+    const StreamLag lag = line->lag_ ? line->lag_() : StreamLag();
+    if (lag.changes == 0) continue;
+    const auto ms = static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(
+            std::max(now - lag.since, Clock::duration::zero()))
+            .count());
+    PeerStats* const peer = ShownAs(line->replica_id_, line->peer_, all);
+    for (StreamStats* stream : {peer ? &peer->stream : nullptr, &all->stream}) {
+      if (stream == nullptr) continue;
+      stream->lag_pairs = std::max(stream->lag_pairs, lag.changes);
+      stream->lag_ms = std::max(stream->lag_ms, ms);
+    }
   }
 }
 
@@ -204,16 +236,9 @@ ReplicationStats StatsBoard::stats(Clock::time_point now) const {
   const std::lock_guard lock(mutex_);
   ReplicationStats all = totals_;
   for (const PeerEntry& entry : table_.entries()) {
-    if (entry.HasLeft()) continue;
-    StreamStats* const stream = &all.peers.emplace_back(entry.stats).stream;
-    if (stream->lag_pairs == 0) continue;
-    stream->lag_ms = static_cast<uint64_t>(
-        std::chrono::duration_cast<std::chrono::milliseconds>(
-            now - entry.behind_since)
-            .count());
-    all.stream.lag_pairs = std::max(all.stream.lag_pairs, stream->lag_pairs);
-    all.stream.lag_ms = std::max(all.stream.lag_ms, stream->lag_ms);
+    if (!entry.HasLeft()) all.peers.push_back(entry.stats);
   }
+  ShowLags(now, &all);
   ShowUnanswered(now, &all);
   return all;
 }

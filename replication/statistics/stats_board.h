@@ -61,16 +61,17 @@ class StatsBoard {
       const std::weak_ptr<const void>& connection = {},
       Role role = Role::kResponder, Clock::time_point now = Clock::now());
 
-  // A stream with a replica begins; as above.
+  // A stream with a replica begins; as above. `lag` is called by stats(), with
+  // the board's lock held, until the line is gone.
   std::unique_ptr<StreamLine> BeginStream(
       const std::string& peer, uint64_t replica_id,
       const std::weak_ptr<const void>& connection = {},
-      Role role = Role::kResponder);
+      Role role = Role::kResponder, std::function<StreamLag()> lag = nullptr);
 
   // An attempt at `address` failed before a session could begin; the
   // application is told. True if the error is not the same as the last one
-  // there, so worth a line in the log. `index_build`: of this replica's, which
-  // is why. `removed` as above.
+  // there, nor of an index build as that, so worth a line in the log.
+  // `index_build`: of this replica's, which is why. `removed` as above.
   bool RecordFailure(const std::string& address, const rocksdb::Status& status,
                      bool index_build, const std::atomic<bool>& removed);
   // A replica that came here and this one refused each other, or one the other,
@@ -117,6 +118,7 @@ class StatsBoard {
                            Role role);
   // With the lock held.
   void ShowUnanswered(Clock::time_point now, ReplicationStats* all) const;
+  void ShowLags(Clock::time_point now, ReplicationStats* all) const;
   void Count(const SessionReport& now, const SessionReport& before);
   // With the lock held.
   void CountRefusal(const std::string& peer, uint64_t replica_id,
@@ -128,6 +130,7 @@ class StatsBoard {
   PeerTable table_;
   // That this replica began, and that the peer has not answered yet.
   std::vector<const SessionLine*> unanswered_;
+  std::vector<const StreamLine*> streams_;  // that are open
   uint64_t copy_of_ = 0;
   Clock::time_point met_copy_at_{};
 };

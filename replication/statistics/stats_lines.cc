@@ -159,8 +159,9 @@ void StreamLine::CountLocked(const Change& change) {
 }
 
 StreamLine::~StreamLine() {
-  SetLag(0, {});
-  Count([](StreamStats* stream) { --stream->open; });
+  const std::lock_guard lock(board_->mutex_);
+  CountLocked([](StreamStats* stream) { --stream->open; });
+  std::erase(board_->streams_, this);
 }
 
 void StreamLine::AddSent(uint64_t pairs, uint64_t bytes) {
@@ -190,13 +191,6 @@ void StreamLine::AddGap(uint64_t pairs) {
     ++stream->gaps;
     stream->pairs_given_up += pairs;
   });
-}
-
-void StreamLine::SetLag(uint64_t pairs, Clock::time_point since) {
-  const std::lock_guard lock(board_->mutex_);
-  PeerEntry* const entry = board_->table_.FindForLine(peer_, replica_id_);
-  entry->stats.stream.lag_pairs = pairs;
-  entry->behind_since = since;
 }
 
 }  // namespace rocksync

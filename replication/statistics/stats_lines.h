@@ -60,6 +60,13 @@ class SessionLine {
 };
 
 // One stream's line on the board. Thread-safe.
+// How far the peer of a stream is behind: so many changes, the oldest made at
+// `since`, are not taken by it yet.
+struct StreamLag {
+  uint64_t changes = 0;
+  std::chrono::steady_clock::time_point since{};
+};
+
 class StreamLine {
  public:
   using Clock = std::chrono::steady_clock;
@@ -73,13 +80,15 @@ class StreamLine {
   void AddTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates,
                 uint64_t held_back);
   void AddGap(uint64_t pairs);
-  // So many changes, the oldest made at `since`, are not taken by the peer yet.
-  void SetLag(uint64_t pairs, Clock::time_point since);
 
  private:
   friend class StatsBoard;
-  StreamLine(StatsBoard* board, std::string peer, uint64_t replica_id)
-      : board_(board), peer_(std::move(peer)), replica_id_(replica_id) {}
+  StreamLine(StatsBoard* board, std::string peer, uint64_t replica_id,
+             std::function<StreamLag()> lag)
+      : board_(board),
+        peer_(std::move(peer)),
+        replica_id_(replica_id),
+        lag_(std::move(lag)) {}
 
   // `change` is applied to the figures of the peer and to the sums. The second:
   // REQUIRES: the board's lock is held.
@@ -91,6 +100,7 @@ class StreamLine {
   StatsBoard* const board_;
   const std::string peer_;
   const uint64_t replica_id_;
+  const std::function<StreamLag()> lag_;  // may be empty
 };
 
 }  // namespace rocksync

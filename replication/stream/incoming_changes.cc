@@ -91,7 +91,13 @@ void IncomingChanges::NoteArrived() {
     });
   }
   if (prune.empty()) return;
-  host_->WithDues([&](StreamDues* dues) { dues->lists.to_prune.merge(prune); });
+  // More than that while the sending half waits will be seen twice again.
+  constexpr size_t kMaxToPrune = size_t{1} << 12;
+  host_->WithDues([&](StreamDues* dues) {
+    if (dues->lists.to_prune.size() < kMaxToPrune) {
+      dues->lists.to_prune.merge(prune);
+    }
+  });
   host_->Wake();
 }
 

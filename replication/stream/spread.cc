@@ -1,6 +1,7 @@
 #include "replication/stream/spread.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -182,12 +183,20 @@ bool Spread::Arrived(const Spreading& change, bool applied, uint64_t now_ms) {
   const bool twice = !applied && held_.MayContain(Whole(change.hash), now_ms);
   held_.Insert(Whole(change.hash), now_ms);
   if (!twice || from == nullptr) return false;
-  from->lazy.insert(change.origin);
+  MakeLazy(from, change.origin);
   return true;
 }
 
+// A peer may name origins that nobody has heard of.
+void Spread::MakeLazy(Link* link, uint64_t origin) const {
+  link->lazy.insert(origin);
+  if (link->lazy.size() <= options_.max_lazy) return;
+  const auto first = link->lazy.begin();
+  link->lazy.erase(*first == origin ? std::next(first) : first);
+}
+
 void Spread::OnPrune(uint64_t peer, uint64_t origin) {
-  if (Link* const link = Find(peer)) link->lazy.insert(origin);
+  if (Link* const link = Find(peer)) MakeLazy(link, origin);
 }
 
 void Spread::OnAnnounce(uint64_t peer, std::span<const ShortHash> hashes,

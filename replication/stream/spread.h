@@ -50,6 +50,9 @@ struct SpreadOptions {
   uint64_t graft_ms = 200;
   // Announced changes that are waited for; more are left to sessions.
   size_t max_missing = size_t{1} << 14;
+  // Origins of which a link only announces the changes. Of more, some are sent
+  // over it again until the peer says Prune again.
+  size_t max_lazy = size_t{1} << 12;
 };
 
 // A replica as its neighbours tell of it.
@@ -134,6 +137,7 @@ class Spread {
     return source != 0 && Find(source) == nullptr;
   }
   bool AreNeighbours(uint64_t peer, uint64_t other) const;
+  void MakeLazy(Link* link, uint64_t origin) const;
   bool HasLinkTo(uint64_t peer, const std::string& zone) const;
   bool Crosses(const Link* source, const std::string& zone) const;
   uint64_t FirstOf(const std::string& zone) const;

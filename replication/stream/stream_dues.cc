@@ -1,5 +1,6 @@
 #include "replication/stream/stream_dues.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace rocksync {
@@ -10,7 +11,14 @@ constexpr uint64_t kTellAfterMs = 5;
 
 }  // namespace
 
+void StreamDues::TookFromLog(uint64_t changes, uint64_t oldest_ms) {
+  in_hand_ = changes;
+  in_hand_since_ms_ = changes > 0 ? oldest_ms : kNever;
+}
+
 void StreamDues::Sent(uint64_t bytes, uint64_t changes, uint64_t oldest_ms) {
+  if (changes > 0)
+    TookFromLog(in_hand_ - std::min(in_hand_, changes), oldest_ms);
   bytes_sent_ += bytes;
   under_way_.push_back({bytes_sent_, changes, oldest_ms});
 }
@@ -26,13 +34,13 @@ bool StreamDues::Taken(uint64_t bytes) {
 }
 
 uint64_t StreamDues::changes_under_way() const {
-  uint64_t changes = 0;
+  uint64_t changes = in_hand_;
   for (const UnderWay& message : under_way_) changes += message.changes;
   return changes;
 }
 
 uint64_t StreamDues::oldest_under_way_ms() const {
-  return under_way_.empty() ? kNever : under_way_.front().oldest_ms;
+  return under_way_.empty() ? in_hand_since_ms_ : under_way_.front().oldest_ms;
 }
 
 bool StreamDues::Took(uint64_t bytes, uint64_t now_ms) {

@@ -18,13 +18,17 @@ namespace rocksync {
 // Not thread-safe.
 class StreamDues {
  public:
+  // So many changes, the oldest made at `oldest_ms`, were taken from the log,
+  // to be dealt with until the next call; 0: all are.
+  void TookFromLog(uint64_t changes, uint64_t oldest_ms);
   // A message of kChanges of so many bytes is sent, which deals with so many
   // changes of the log, the oldest made at `oldest_ms`.
   void Sent(uint64_t bytes, uint64_t changes, uint64_t oldest_ms);
   // The peer has taken so many bytes. False: more than is under way.
   bool Taken(uint64_t bytes);
   uint64_t bytes_under_way() const { return bytes_sent_ - bytes_taken_; }
-  // Changes of the log that are under way, and when the oldest was made.
+  // Changes of the log that are under way or taken from it, and when the oldest
+  // was made.
   uint64_t changes_under_way() const;
   uint64_t oldest_under_way_ms() const;  // UINT64_MAX: none is
 
@@ -58,6 +62,8 @@ class StreamDues {
   };
 
   std::deque<UnderWay> under_way_;
+  uint64_t in_hand_ = 0;  // taken from the log, and not sent yet
+  uint64_t in_hand_since_ms_ = kNever;
   uint64_t bytes_sent_ = 0;   // of messages of kChanges
   uint64_t bytes_taken_ = 0;  // of these, by the peer
   // Taken here, and the peer was not told.

@@ -170,6 +170,25 @@ TEST_F(Stream, AGapIsRepairedAtOnce) {
   EXPECT_TRUE(Eventually([&] { return b_->Scan().count("last") == 1; }));
 }
 
+// Also of what the sending half holds while it waits, for a sync or for a rate.
+TEST_F(Stream, TheLagIsAllThatThePeerHasNotTaken) {
+  constexpr uint64_t kWritten = 2000;
+  StartBoth();
+  ReplicatorLimits slow;
+  slow.bytes_per_second = 10'000;
+  ASSERT_TRUE(IsOk(a_->replicator()->SetLimits(slow)));
+  for (uint64_t i = 0; i < kWritten; ++i) a_->Put(Numbered("k", i), "value");
+  for (int i = 0; i < 20; ++i) {
+    const uint64_t lag = StatsOf(*a_).lag_pairs;
+    EXPECT_GE(lag + b_->Scan().size(), kWritten);
+    EXPECT_LE(lag, kWritten);
+  }
+  // Who waits for a rate does not wait for it once it is lifted.
+  ASSERT_TRUE(IsOk(a_->replicator()->SetLimits({})));
+  ExpectEqualSoon();
+  EXPECT_TRUE(Eventually([&] { return StatsOf(*a_).lag_pairs == 0; }));
+}
+
 TEST_F(Stream, BeginsAgainWhenThePeerIsBack) {
   StartBoth();
   b_->Stop();

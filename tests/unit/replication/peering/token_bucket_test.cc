@@ -51,5 +51,17 @@ TEST(TokenBucket, ChangingTheRateForgivesWhatIsOwed) {
   EXPECT_EQ(bucket.Charge(1'000'000, kStart), Clock::duration::zero());
 }
 
+TEST(TokenBucket, WhoWaitsIsForgivenToo) {
+  TokenBucket bucket;
+  bucket.SetRate(1);
+  int polls = 0;
+  const auto stopped = [&] {
+    if (++polls == 2) bucket.SetRate(0);
+    return polls > 1000;
+  };
+  EXPECT_TRUE(bucket.Pay(1'000'000, std::chrono::hours(1), stopped));
+  EXPECT_EQ(polls, 2);
+}
+
 }  // namespace
 }  // namespace rocksync

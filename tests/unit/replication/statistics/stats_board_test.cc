@@ -99,6 +99,26 @@ TEST(StatsBoard, AnIndexBuildOfThisReplicaThatIsOverIsNoError) {
   EXPECT_NE(board.stats().peers.at(1).last_error, "");
 }
 
+TEST(StatsBoard, TheLagIsThatOfTheMomentWhileTheStreamIsOpen) {
+  StatsBoard board(7, {"a:1", "b:2"}, nullptr);
+  board.RecordMeeting("a:1", 0xa, {}, kStays);
+  board.RecordMeeting("b:2", 0xb, {}, kStays);
+  const StatsBoard::Clock::time_point now = StatsBoard::Clock::now();
+  StreamLag lag;
+  auto stream = board.BeginStream("a:1", 0xa, {}, Role::kInitiator,
+                                  [&lag] { return lag; });
+  EXPECT_EQ(board.stats(now).peers.at(0).stream.lag_pairs, 0u);
+  lag = {.changes = 5, .since = now - std::chrono::seconds(3)};
+  const ReplicationStats stats = board.stats(now);
+  EXPECT_EQ(stats.peers.at(0).stream.lag_pairs, 5u);
+  EXPECT_EQ(stats.peers.at(0).stream.lag_ms, 3000u);
+  EXPECT_EQ(stats.peers.at(1).stream.lag_pairs, 0u);
+  EXPECT_EQ(stats.stream.lag_pairs, 5u);
+  EXPECT_EQ(stats.stream.lag_ms, 3000u);
+  stream.reset();
+  EXPECT_EQ(board.stats(now).peers.at(0).stream.lag_pairs, 0u);
+}
+
 TEST(StatsBoard, AReplicaThatWasEmptiedHasNoElements) {
   StatsBoard board(7, {"a:1"}, nullptr);
   board.Begin("a:1", 0xa)->Finish(Report(10), rocksdb::Status::OK());
@@ -199,7 +219,9 @@ TEST(StatsBoard, AnotherReplicaAtAnAddressInheritsNothing) {
   board.RecordMeeting("a:1", 0xa, {}, kStays);
   board.Begin("a:1", 0xa)->Finish(proven, rocksdb::Status::OK());
   const auto running = board.Begin("a:1", 0xa);
-  auto stream = board.BeginStream("a:1", 0xa);
+  auto stream = board.BeginStream("a:1", 0xa, {}, Role::kResponder, [] {
+    return StreamLag{.changes = 1, .since = StreamLine::Clock::now()};
+  });
   EXPECT_GT(board.stats().peers.at(0).last_proven_equal_ms, 0u);
 
   board.RecordMeeting("a:1", 0xb, {}, kStays);
@@ -216,13 +238,13 @@ TEST(StatsBoard, AnotherReplicaAtAnAddressInheritsNothing) {
     EXPECT_EQ(peer.digests_equal_as_of_ms, 0u);
     EXPECT_EQ(peer.stream.open, 0u);
     EXPECT_EQ(peer.stream.pairs_sent, 0u);
+    EXPECT_EQ(peer.stream.lag_pairs, 0u);
     EXPECT_FALSE(peer.last.proven_equal);
   };
   expect_new();
   // What the first one was in the middle of ends.
   running->Finish(proven, rocksdb::Status::OK());
   stream->AddSent(1, 10);
-  stream->SetLag(1, StreamLine::Clock::now());
   stream.reset();
   expect_new();
   // A connection with the first one that was kept is used once more.

@@ -45,6 +45,25 @@ TEST(Spread, InAMeshWhatAStrangerBringsIsPassedOn) {
   EXPECT_EQ(spread.WayTo(2, {0, 3, 3}, 0), Spread::Way::kNone);
 }
 
+// A peer may name any.
+TEST(Spread, OriginsThatAPeerPrunesAreBounded) {
+  SpreadOptions options;
+  options.max_lazy = 3;
+  Spread spread(1, options, {});
+  spread.Connect({2, ""});
+  ASSERT_FALSE(spread.meshed());
+  for (uint64_t origin = 100; origin < 110; ++origin) {
+    spread.OnPrune(2, origin);
+    EXPECT_EQ(spread.WayTo(2, {origin, origin, 3}, 0), Spread::Way::kAnnounce);
+  }
+  int announced = 0;
+  for (uint64_t origin = 100; origin < 110; ++origin) {
+    const Spreading change{origin + 1000, origin, 3};
+    announced += spread.WayTo(2, change, 0) == Spread::Way::kAnnounce ? 1 : 0;
+  }
+  EXPECT_EQ(announced, 3);
+}
+
 TEST(Spread, ALineAndAStarArePassedOn) {
   SpreadWorld line(5);
   for (size_t i = 1; i < 5; ++i) line.Join(i - 1, i);
