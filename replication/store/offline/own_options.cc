@@ -6,6 +6,7 @@
 #include "replication/base/directories.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/marker.h"
+#include "replication/store/offline/bounded_options.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
@@ -177,7 +178,9 @@ Status LoadOwnOptions(Env* env, const std::string& directory,
           "written");
     }
     own->families.push_back(*family);
+    BoundResources(&own->families.back().options);
   }
+  BoundResources(&own->db);
   // What concerns a program that lives on, or makes databases.
   own->db.create_if_missing = false;
   own->db.create_missing_column_families = false;
