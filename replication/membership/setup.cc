@@ -293,7 +293,8 @@ absl::Status Setup::ReceiveRefusal(std::string_view body) {
   met_itself_ = refused_ == RefusalReason::kSameReplica &&
                 peer_.replica_id == mine_.replica_id &&
                 peer_.incarnation != mine_.incarnation;
-  acknowledged_more_ = refused_ == RefusalReason::kAcknowledgedMore;
+  acknowledged_more_ =
+      refused_ == RefusalReason::kAcknowledgedMore && !HasAcknowledgedSince();
   return absl::FailedPreconditionError(absl::StrCat(
       "the peer refuses",
       proven ? "" : ", and does not prove that it knows the cluster's secret",
@@ -376,6 +377,12 @@ absl::Status Setup::CheckMembership() {
     return Refuse(RefusalReason::kOutOfReach, verdict.why);
   }
   return Refuse(ReasonOf(meeting_), verdict.why);
+}
+
+bool Setup::HasAcknowledgedSince() const {
+  return policy_.said &&
+         policy_.said(peer_.replica_id, peer_.incarnation)
+                 .mine.max_acknowledged > mine_.gc.max_acknowledged;
 }
 
 absl::Status Setup::CheckIncarnations() {

@@ -120,8 +120,9 @@ class Setup {
   bool met_copy() const { return met_copy_; }
 
   // The peer has heard this replica acknowledge more than it now knows of, as
-  // one of the two has found. Proven as above. This may pass: two set-ups of
-  // one incarnation may cross on two connections.
+  // one of the two has found. Proven as above. Not if it has acknowledged more
+  // since it made its set-up, of which the peer may have heard. Still, this may
+  // pass: two set-ups of one incarnation may cross on two connections.
   bool acknowledged_more() const { return acknowledged_more_; }
 
   const SetupFacts& peer() const { return peer_; }
@@ -140,6 +141,8 @@ class Setup {
   absl::Status CheckPeer();
   absl::Status RefuseOwnIdentity();
   absl::Status CheckMembership();
+  // More than this set-up says.
+  bool HasAcknowledgedSince() const;
   absl::Status CheckIncarnations();
   absl::Status CheckIncarnation(const Incarnation& known);
   absl::Status CheckFamilies();

@@ -310,6 +310,14 @@ TEST_F(SetupTest, WhoAcknowledgedMoreThanItKnowsIsTold) {
       "replica 0000000000000001 has lost state that it had acknowledged");
   EXPECT_FALSE(dialer_->acknowledged_more()) << "it proves nothing";
   listener_secret_ = dialer_secret_;
+  // The listener heard of what the dialer has acknowledged since its set-up.
+  dialer_policy_.said = [](uint64_t, const IncarnationId&) {
+    return SaidByBoth{.mine = {.max_acknowledged = 8}, .theirs = {}};
+  };
+  ExpectRefused(
+      "replica 0000000000000001 has lost state that it had acknowledged");
+  EXPECT_FALSE(dialer_->acknowledged_more()) << "the set-up was overtaken";
+  dialer_policy_.said = nullptr;
 
   std::swap(dialer_facts_.gc, listener_facts_.gc);
   Acknowledged(7, 2, &listener_facts_.gc);
