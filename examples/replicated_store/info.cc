@@ -157,6 +157,7 @@ void AddReplication(const ReplicationStats& stats, Lines* lines) {
     lines->Add("sessions", peer.sessions);
     lines->Add("sessions_failed", peer.sessions_failed);
     lines->Add("last_error", peer.last_error);
+    lines->Add("waits_for_index_build", peer.waits_for_index_build);
     lines->Add("last_proven_equal_ms", peer.last_proven_equal_ms);
     AddStream(peer.stream, lines);
     lines->set_prefix(prefix + "last_");

@@ -92,10 +92,17 @@ void ReplicationNews::Log(const ReplicationStats& stats,
 void ReplicationNews::LogPeerErrors(const ReplicationStats& stats) {
   for (const PeerStats& peer : stats.peers) {
     std::string& known = peer_errors_[peer.address];
-    if (peer.last_error == known) continue;
-    known = peer.last_error;
+    // Without how far it is, which is another each time.
+    const std::string error = peer.waits_for_index_build
+                                  ? "waits for an index build"
+                                  : peer.last_error;
+    if (error == known) continue;
+    known = error;
     if (known.empty()) {
       spdlog::info("peer {} answers again", PeerName(peer));
+    } else if (peer.waits_for_index_build) {
+      spdlog::info("peer {}: no session yet, {}", PeerName(peer),
+                   peer.last_error);
     } else {
       spdlog::warn("peer {}: {}", PeerName(peer), known);
     }

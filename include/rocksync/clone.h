@@ -72,7 +72,7 @@ struct CloneOptions {
 struct CloneResult {
   uint64_t replica_id = 0;      // of the clone
   uint64_t source_id = 0;       // of the replica that was copied
-  uint64_t bytes = 0;           // of its files
+  uint64_t bytes = 0;           // of its files; 0: an earlier call got them all
   uint64_t bytes_received = 0;  // of them, by this call
   bool proven_equal = false;    // by a session with the source
   // If not: why, and what to do; the first session of a replicator goes on.

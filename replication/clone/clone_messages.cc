@@ -163,7 +163,9 @@ absl::Status ReadFiles(std::string_view message, CloneFiles* files) {
   for (uint64_t i = 0; i < count; ++i) {
     CloneFile file;
     if (!GetFile(&message, &file)) {
-      return Wrong("the list has a file that no checkpoint holds");
+      return Wrong(
+          "the list has a file that no checkpoint holds, or one that is too "
+          "large");
     }
     if (!files->files.empty() && file.name <= files->files.back().name) {
       return Wrong("the list is not in order, or has a file twice");

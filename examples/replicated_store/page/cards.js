@@ -118,7 +118,8 @@ function theReason(peers) {
 function strangeness(replica) {
   const stats = replica.status.stats;
   if (!ofOneCluster(replica, replicas[0])) return [["warn", OF_ANOTHER]];
-  const heard = [replica, ...replicas].filter(told).flatMap((one) => told(one).stats.peers);
+  // What one that is gone has told was of the list of its time.
+  const heard = replicas.filter((one) => isCurrent(one) && ofOneCluster(one, replicas[0])).flatMap((one) => one.status.stats.peers);
   return heard.map(whoIsNoMember).some((who) => who && who === stats.replica_id) ? [["warn", NO_MEMBER]] : [];
 }
 

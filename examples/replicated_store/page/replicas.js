@@ -76,7 +76,7 @@ async function ask(url) {
 // characters that move others.
 function presentable(_, value) {
   if (typeof value !== "string") return value;
-  const text = value.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+  const text = value.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
   return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}…`;
 }
 

@@ -37,26 +37,50 @@ std::string ParentOf(const std::string& directory) {
   return slash == 0 ? "/" : directory.substr(0, slash);
 }
 
-// Why it cannot be renamed; null: it can, or is not there. Of a file system
-// that is not the system's nothing is known.
-const char* WhyNotRenamed(const std::string& directory) {
+// Of a file system that is not the system's nothing is known.
+bool IsMountPoint(const std::string& path) {
   struct stat self = {};
   struct stat parent = {};
-  if (lstat(directory.c_str(), &self) != 0 ||
-      stat(ParentOf(directory).c_str(), &parent) != 0) {
-    return nullptr;
+  if (lstat(path.c_str(), &self) != 0 ||
+      stat(ParentOf(path).c_str(), &parent) != 0) {
+    return false;
   }
-  if (S_ISLNK(self.st_mode)) return "a link";
   // A directory of the same disk may be mounted, too; Linux tells since 5.8.
   struct statx more = {};
   const bool mounted =
-      statx(AT_FDCWD, directory.c_str(), AT_SYMLINK_NOFOLLOW, 0, &more) == 0 &&
+      statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &more) == 0 &&
       (more.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-  return mounted || self.st_dev != parent.st_dev ? "a mount point" : nullptr;
+  return mounted || (self.st_dev != parent.st_dev && !S_ISLNK(self.st_mode));
+}
+
+// Why a directory cannot be renamed; null: it can, or is not there.
+const char* WhyNotRenamed(const std::string& directory) {
+  struct stat self = {};
+  if (lstat(directory.c_str(), &self) == 0 && S_ISLNK(self.st_mode)) {
+    return "a link";
+  }
+  return IsMountPoint(directory) ? "a mount point" : nullptr;
+}
+
+// What the application keeps in it is to be moved. If there is no such
+// directory, others say so.
+Status CheckHoldsNoMountPoint(Env* env, const std::string& directory) {
+  std::vector<std::string> files;
+  env->GetChildren(directory, &files).PermitUncheckedError();
+  for (const std::string& file : files) {
+    if (file == "." || file == ".." || !IsMountPoint(directory + "/" + file)) {
+      continue;
+    }
+    return Status::NotSupported("rocksync: " + directory + "/" + file +
+                                    " is a mount point, which a resync cannot "
+                                    "move to the directory of the copy",
+                                "unmount it for the time of the resync");
+  }
+  return Status::OK();
 }
 
 // The replica's directory, and that of the copy.
-Status CheckCanBeRenamed(const std::string& directory,
+Status CheckCanBeRenamed(Env* env, const std::string& directory,
                          const std::string& copy) {
   if (const char* const why = WhyNotRenamed(directory)) {
     return Status::NotSupported(
@@ -70,7 +94,7 @@ Status CheckCanBeRenamed(const std::string& directory,
                                     directory,
                                 "take it away");
   }
-  return Status::OK();
+  return CheckHoldsNoMountPoint(env, directory);
 }
 
 Status Rename(Env* env, const std::string& from, const std::string& to) {
@@ -256,7 +280,7 @@ Status CheckSwitch(Env* env, const std::string& name) {
   const std::string replaced = ReplacedDirectory(env, name);
   const Status there = env->FileExists(replaced);
   if (there.IsNotFound()) {
-    return CheckCanBeRenamed(Plain(env, name), ResyncDirectory(env, name));
+    return CheckCanBeRenamed(env, Plain(env, name), ResyncDirectory(env, name));
   }
   if (!there.ok()) return there;
   return Status::InvalidArgument(

@@ -39,7 +39,7 @@ void TakeOverMode(rocksdb::Env* env, const std::string& name);
 
 // OK: a switch of `name` could begin. InvalidArgument: NAME.replaced is there.
 // NotSupported: NAME is a link or a mount point, which cannot be replaced, or
-// NAME.resync is one.
+// NAME.resync is one, or something in NAME is a mount point.
 rocksdb::Status CheckSwitch(rocksdb::Env* env, const std::string& name);
 
 // Takes all steps. After an error the replica is where it was, or the copy is.

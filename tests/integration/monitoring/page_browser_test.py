@@ -385,6 +385,18 @@ class BrowserTest(unittest.TestCase):
         given[2]["status"]["stats"].update(paused=True, peers=[])
         self.assertEqual(self.shown(given, "#verdict")[0], "c: not in the member list; sessions of a and b with it fail; c: paused")
 
+    def test_who_is_gone_or_of_another_cluster_tells_nothing_of_the_member_list(self):
+        lacks = f"Operation aborted: replica {3:016x} is not in the member list of epoch 1, which replica {2:016x} has"
+        gone = replica_of(2, "b", [peer_of(3, last_error=lacks)])
+        gone.update(last={"status": gone["status"], "at": 0}, status=None, error="cannot connect")
+        given = [replica_of(1, "a", [peer_of(3)]), gone, replica_of(3, "c", [peer_of(1)])]
+        self.assertEqual(self.shown(given, "#verdict")[0], "b: not reached")
+        other = replica_of(4, "d", [peer_of(3, last_error=lacks)])
+        for replica, cluster in ((given[0], "mine"), (given[2], "mine"), (other, "theirs")):
+            replica["status"]["stats"]["cluster"] = cluster
+        given[1] = other
+        self.assertNotIn("not in the member list", self.shown(given, "#verdict")[0])
+
     def test_a_stream_tells_what_is_in_flight_and_nothing_of_a_peer_that_is_away(self):
         self.assertRegex(self.card(peer_of(3)), r"stream to c\s+nothing in flight")
         behind = {"open": 1, "lag_pairs": 500, "lag_ms": 28_013}

@@ -70,6 +70,7 @@ TEST(Info, Replication) {
   stats.peers.resize(2);
   stats.peers[1].address = "127.0.0.1:7400";
   stats.peers[1].last_error = "two\r\nlines";
+  stats.peers[1].waits_for_index_build = true;
   stats.peers[1].last.exchanges = 3;
   const std::string text = FormatInfo("replication", {}, &stats);
   EXPECT_THAT(text, HasSubstr("\r\nreplica_id:0000000000000abc\r\n"));
@@ -101,7 +102,8 @@ TEST(Info, Replication) {
   EXPECT_THAT(text, HasSubstr("\r\nmember0_held_ms:12\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeers:2\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeer1_address:127.0.0.1:7400\r\n"));
-  EXPECT_THAT(text, HasSubstr("\r\npeer1_last_error:two  lines\r\n"));
+  EXPECT_THAT(text, HasSubstr("\r\npeer1_last_error:two  lines\r\n"
+                              "peer1_waits_for_index_build:1\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\npeer1_last_exchanges:3\r\n"));
   EXPECT_THAT(text, Not(HasSubstr("peer2")));
 }

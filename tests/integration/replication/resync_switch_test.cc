@@ -193,6 +193,7 @@ TEST_F(ResyncSwitchTest, AMountPointIsRefusedBeforeAnythingIsCopied) {
   const std::string copy = ResyncDirectory(Env(), Dir());
   const std::string elsewhere = Dir() + ".elsewhere";
   fs::create_directory(elsewhere);
+  fs::create_directory(Dir() + "/inside");
   const auto refused = [&](const std::string& mounted) {
     const rocksdb::Status s = CheckSwitch(Env(), Dir());
     EXPECT_TRUE(s.IsNotSupported()) << s.ToString();
@@ -206,12 +207,16 @@ TEST_F(ResyncSwitchTest, AMountPointIsRefusedBeforeAnythingIsCopied) {
     };
     if (mount_at(Dir())) refused(Dir());
     umount(Dir().c_str());
+    const std::string inside = Dir() + "/inside";
+    if (mount_at(inside)) refused(inside);
+    umount(inside.c_str());
     fs::create_directory(copy);
     if (mount_at(copy)) refused(copy);
   }).join();
   fs::remove(copy);
   ASSERT_TRUE(IsOk(Resync()));
   ExpectUpToDate();
+  EXPECT_TRUE(fs::exists(Dir() + "/inside"));
 }
 
 // It would become the replica.
