@@ -41,8 +41,8 @@
      for a replicator or changes it are refused there; to pause, stop or destroy
      one does nothing, and its statistics are NULL. It may exec, or leave by
      _exit: exit and the return from main wait for RocksDB's threads, which are
-     not there, without end. A transport, too, is for the process that made it:
-   make it after the fork.
+     not there, without end. A transport, too, is for the process that made
+     it: make it after the fork.
    - Destroy the replicators, end the threads that use a database and close it
      before the process ends: exit and the return from main destroy what
      RocksDB needs while such a thread may still be in it.

@@ -93,11 +93,18 @@ absl::Status ReplicaStream::MakeAllDurable() {
   return link_->view()->Sync();
 }
 
+// Whom this replica has removed meanwhile gets nothing more.
+absl::Status ReplicaStream::Pay(size_t bytes) {
+  const bool paid = replica_->bytes.Pay(
+      bytes, replica_->options.io_timeout / 4,
+      [this] { return replica_->stopped() || ended_() || !TermsHold(); });
+  if (paid && TermsHold()) return absl::OkStatus();
+  return TermsHold() ? Failed(rocksdb::Status::Aborted("the stream ends"))
+                     : absl::UnavailableError("reconnecting");
+}
+
 absl::Status ReplicaStream::Send(std::string_view message) {
   const auto timeout = replica_->options.io_timeout;
-  if (!replica_->bytes.Pay(message.size(), timeout / 4, replica_->stopped)) {
-    return Failed(rocksdb::Status::Aborted("the replicator stops"));
-  }
   const rocksdb::Status status = connection()->Send(message, timeout);
   const uint64_t wire = connection()->bytes_sent();
   line_->AddSent(0, wire - std::exchange(wire_sent_, wire));

@@ -60,6 +60,7 @@ class ReplicaStream final : public StreamHost {
   absl::Status Take(size_t max_bytes, TakenChanges* taken) override;
   absl::Status MakeDurable(uint64_t number) override;
   absl::Status MakeAllDurable() override;
+  absl::Status Pay(size_t bytes) override;
   absl::Status Send(std::string_view message) override;
   bool TermsHold() const override { return !link_->stale(); }
   uint32_t FamilyCount() const override { return link_->view()->FamilyCount(); }

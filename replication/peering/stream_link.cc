@@ -45,7 +45,11 @@ StreamLink::StreamLink(ReplicatorContext* replica, Link* link,
 
 StreamLink::~StreamLink() { replica_->streams.Leave(link_->peer_id(), this); }
 
-void StreamLink::Close() { link_->connection()->Close(); }
+// Nobody waits for a rate any more, either.
+void StreamLink::Close() {
+  closed_ = true;
+  link_->connection()->Close();
+}
 
 void StreamLink::AskFor(const std::vector<ShortHash>& hashes) {
   stream_.WithDues([&](StreamDues* dues) {
@@ -56,6 +60,7 @@ void StreamLink::AskFor(const std::vector<ShortHash>& hashes) {
 }
 
 bool StreamLink::ended() const {
+  if (closed_) return true;
   const std::lock_guard lock(mutex_);
   return !end_.ok();
 }
@@ -171,8 +176,13 @@ Status StreamLink::ReceiveChanges() {
     if (!status.ok()) return status;
     const uint64_t wire = connection->bytes_received();
     stream_.line()->AddReceived(wire - std::exchange(counted, wire));
-    if (!replica_->bytes.Pay(message.size(), timeout / 4, replica_->stopped)) {
-      return Status::Aborted("the replicator stops");
+    // What was taken is not kept back by what this side has sent.
+    if (IsAnswer(message)) {
+      (void)replica_->bytes.Charge(message.size(), TokenBucket::Clock::now());
+    } else if (!replica_->bytes.Pay(message.size(), timeout / 4, [this] {
+                 return replica_->stopped() || ended();
+               })) {
+      return Status::Aborted("the stream ends");
     }
     status = ToRocksDb(incoming_.Receive(message));
     if (!status.ok()) return status;

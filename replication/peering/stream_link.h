@@ -9,6 +9,7 @@
 #ifndef ROCKSYNC_REPLICATION_PEERING_STREAM_LINK_H_
 #define ROCKSYNC_REPLICATION_PEERING_STREAM_LINK_H_
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -77,6 +78,7 @@ class StreamLink final : public OpenStream {
   OutgoingChanges outgoing_;  // of the thread that sends
   IncomingChanges incoming_;  // of the thread that receives
 
+  std::atomic<bool> closed_{false};
   mutable std::mutex mutex_;
   rocksdb::Status end_;  // not OK: it has ended
 };

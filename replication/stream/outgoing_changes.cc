@@ -220,12 +220,14 @@ Status OutgoingChanges::SendPair(const AnnouncedChange& announced,
 
 // `changes`: of the log, dealt with by it and those before.
 Status OutgoingChanges::SendMessage(uint64_t changes) {
+  Status status = host_->Pay(encoder_.message().size());
+  if (!status.ok()) return status;
   // Both before it is sent: the peer may have taken it before Send returns.
   host_->WithDues([&](StreamDues* dues) {
     dues->Sent(encoder_.message().size(), changes, oldest_ms_);
   });
   host_->NoteSent(encoder_.count());
-  const Status status = Send(encoder_.message());
+  status = SendPaid(encoder_.message());
   encoder_.Clear();
   return status;
 }
@@ -239,6 +241,11 @@ Status OutgoingChanges::SendGap(uint64_t changes) {
 }
 
 Status OutgoingChanges::Send(std::string_view message) {
+  const Status status = host_->Pay(message.size());
+  return status.ok() ? SendPaid(message) : status;
+}
+
+Status OutgoingChanges::SendPaid(std::string_view message) {
   const Status status = host_->Send(message);
   last_sent_ms_ = host_->NowMs();
   return status;

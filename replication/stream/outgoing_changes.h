@@ -54,6 +54,7 @@ class OutgoingChanges {
   absl::Status SendMessage(uint64_t changes);
   absl::Status SendGap(uint64_t changes);
   absl::Status Send(std::string_view message);
+  absl::Status SendPaid(std::string_view message);
   uint64_t SilentUntilMs() const;
 
   StreamHost* const host_;

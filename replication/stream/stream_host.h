@@ -66,6 +66,10 @@ class StreamHost {
   // durable; or everything that is there. Not at all if that is not wanted.
   virtual absl::Status MakeDurable(uint64_t number) = 0;
   virtual absl::Status MakeAllDurable() = 0;
+  // Of the sending half. Waits until so many bytes may be sent by the replica's
+  // rate. An error: the stream ends, or what was agreed upon does not hold any
+  // more.
+  virtual absl::Status Pay(size_t /*bytes*/) { return absl::OkStatus(); }
   // Of the sending half. In order, each a frame of its own.
   virtual absl::Status Send(std::string_view message) = 0;
 

@@ -89,6 +89,11 @@ absl::Status DecodeStreamCount(std::string_view body, uint64_t* count) {
   return absl::OkStatus();
 }
 
+bool IsAnswer(std::string_view message) {
+  return message.starts_with(Headed(StreamMessageType::kTaken)) ||
+         message.starts_with(Headed(StreamMessageType::kAlive));
+}
+
 std::string EncodeAlive() { return Headed(StreamMessageType::kAlive); }
 
 std::string EncodeNeighbours(const std::vector<Neighbour>& neighbours) {

@@ -3,95 +3,113 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 
-#include "rocksdb/cache.h"
-#include "rocksdb/memtablerep.h"
 #include "rocksdb/table.h"
 
 namespace rocksync {
 namespace {
 
-constexpr int kMaxThreads = 16;
-constexpr size_t kMaxBuffer = size_t{16} << 20;
-constexpr size_t kBlockCache = size_t{32} << 20;
-constexpr size_t kMaxMemtable = size_t{256} << 20;
-constexpr int kMaxMemtables = 64;
+constexpr int kMaxJobs = 16;
 // RocksDB's own databases have 7.
 constexpr int kMaxLevels = 64;
-constexpr uint32_t kMaxDictionary = uint32_t{1} << 20;
+constexpr int kMaxOpenFiles = 1'000'000;
+// Of data and of metadata, in tables that are written.
+constexpr size_t kMaxBlock = size_t{4} << 20;
+constexpr size_t kMinBlock = 512;
+constexpr int kMaxBitsPerKey = 64;
 
 // Types of options differ between versions of RocksDB.
-template <typename Most, typename Number>
-void AtMost(Most most, Number* value) {
-  *value = std::min(*value, static_cast<Number>(most));
+template <typename Number, typename Bound>
+Number Clamp(Number value, Bound least, Bound most) {
+  return std::clamp(value, static_cast<Number>(least),
+                    static_cast<Number>(most));
 }
 
-void Bound(rocksdb::CompressionOptions* options) {
-  AtMost(kMaxThreads, &options->parallel_threads);
-  AtMost(kMaxDictionary, &options->max_dict_bytes);
-  AtMost(100 * kMaxDictionary, &options->zstd_max_train_bytes);
+rocksdb::BlockBasedTableOptions Bounded(
+    const rocksdb::BlockBasedTableOptions& file) {
+  rocksdb::BlockBasedTableOptions options;
+  options.index_type = file.index_type;
+  options.data_block_index_type = file.data_block_index_type;
+  options.index_shortening = file.index_shortening;
+  options.enable_index_compression = file.enable_index_compression;
+  options.partition_filters = file.partition_filters;
+  options.filter_policy = file.filter_policy;
+  options.whole_key_filtering = file.whole_key_filtering;
+  options.checksum = file.checksum;
+  options.format_version = file.format_version;
+  options.block_size = Clamp(file.block_size, kMinBlock, kMaxBlock);
+  options.metadata_block_size =
+      Clamp(file.metadata_block_size, kMinBlock, kMaxBlock);
+  return options;
 }
 
-void Bound(rocksdb::BlockBasedTableOptions* options) {
-  AtMost(kMaxBuffer, &options->block_size);
-  AtMost(kMaxBuffer, &options->metadata_block_size);
-  AtMost(kMaxBuffer, &options->max_auto_readahead_size);
-  AtMost(kMaxBuffer, &options->initial_auto_readahead_size);
-  options->block_cache = rocksdb::NewLRUCache(kBlockCache);
-  options->persistent_cache = nullptr;
+// Of tables that are not block-based the factory says how they are read.
+std::shared_ptr<rocksdb::TableFactory> Bounded(
+    const std::shared_ptr<rocksdb::TableFactory>& file) {
+  if (file == nullptr) return nullptr;
+  if (const auto* const blocks =
+          file->GetOptions<rocksdb::BlockBasedTableOptions>()) {
+    return std::shared_ptr<rocksdb::TableFactory>(
+        rocksdb::NewBlockBasedTableFactory(Bounded(*blocks)));
+  }
+  if (auto* const plain = file->GetOptions<rocksdb::PlainTableOptions>()) {
+    plain->bloom_bits_per_key =
+        Clamp(plain->bloom_bits_per_key, 0, kMaxBitsPerKey);
+    plain->huge_page_tlb_size = 0;
+  }
+  return file;
 }
 
-void Bound(rocksdb::PlainTableOptions* options) {
-  AtMost(64, &options->bloom_bits_per_key);
-  AtMost(kMaxBuffer, &options->huge_page_tlb_size);
+rocksdb::CompactionOptionsFIFO DroppingNothing() {
+  rocksdb::CompactionOptionsFIFO options;
+  options.max_table_files_size = std::numeric_limits<uint64_t>::max();
+  return options;
 }
 
 }  // namespace
 
-void BoundResources(rocksdb::DBOptions* options) {
-  for (int* threads :
-       {&options->max_background_jobs, &options->max_background_compactions,
-        &options->max_background_flushes, &options->max_file_opening_threads}) {
-    AtMost(kMaxThreads, threads);
-  }
-  AtMost(kMaxThreads, &options->max_subcompactions);
-  options->table_cache_numshardbits =
-      rocksdb::DBOptions().table_cache_numshardbits;
-  for (size_t* bytes :
-       {&options->writable_file_max_buffer_size,
-        &options->compaction_readahead_size, &options->log_readahead_size,
-        &options->manifest_preallocation_size,
-        &options->stats_history_buffer_size}) {
-    AtMost(kMaxBuffer, bytes);
-  }
-  AtMost(kMaxMemtables, &options->recycle_log_file_num);
-  options->row_cache = nullptr;
+rocksdb::DBOptions Bounded(const rocksdb::DBOptions& file) {
+  rocksdb::DBOptions options;
+  options.env = file.env;
+  options.wal_dir = file.wal_dir;
+  options.db_paths = file.db_paths;
+  options.wal_recovery_mode = file.wal_recovery_mode;
+  options.track_and_verify_wals_in_manifest =
+      file.track_and_verify_wals_in_manifest;
+  options.allow_mmap_reads = file.allow_mmap_reads;  // for plain tables
+  options.allow_ingest_behind = file.allow_ingest_behind;
+  options.file_checksum_gen_factory = file.file_checksum_gen_factory;
+  options.max_open_files = Clamp(file.max_open_files, -1, kMaxOpenFiles);
+  options.max_background_jobs = Clamp(file.max_background_jobs, 2, kMaxJobs);
+  return options;
 }
 
-void BoundResources(rocksdb::ColumnFamilyOptions* options) {
-  AtMost(kMaxLevels, &options->num_levels);
-  AtMost(kMaxMemtable, &options->write_buffer_size);
-  AtMost(kMaxBuffer, &options->arena_block_size);
-  AtMost(kMaxMemtables, &options->max_write_buffer_number);
-  AtMost(kMaxMemtables, &options->min_write_buffer_number_to_merge);
-  options->memtable_huge_page_size = 0;
-  AtMost(0.25, &options->memtable_prefix_bloom_size_ratio);
-  options->inplace_update_num_locks =
-      rocksdb::ColumnFamilyOptions().inplace_update_num_locks;
-  // Another one would be as large as the file says.
-  options->memtable_factory = std::make_shared<rocksdb::SkipListFactory>();
-  Bound(&options->compression_opts);
-  Bound(&options->bottommost_compression_opts);
-  rocksdb::TableFactory* const tables = options->table_factory.get();
-  if (tables == nullptr) return;
-  if (auto* const blocks =
-          tables->GetOptions<rocksdb::BlockBasedTableOptions>()) {
-    Bound(blocks);
-  }
-  if (auto* const plain = tables->GetOptions<rocksdb::PlainTableOptions>()) {
-    Bound(plain);
-  }
+rocksdb::ColumnFamilyOptions Bounded(const rocksdb::ColumnFamilyOptions& file) {
+  rocksdb::ColumnFamilyOptions options;
+  options.comparator = file.comparator;
+  options.merge_operator = file.merge_operator;
+  options.prefix_extractor = file.prefix_extractor;
+  options.table_factory = Bounded(file.table_factory);
+  options.cf_paths = file.cf_paths;
+  options.num_levels = Clamp(file.num_levels, 1, kMaxLevels);
+  options.level_compaction_dynamic_level_bytes =
+      file.level_compaction_dynamic_level_bytes;
+  options.disable_auto_compactions = file.disable_auto_compactions;
+  options.compaction_style = file.compaction_style;
+  options.compaction_options_fifo = DroppingNothing();
+  options.ttl = 0;
+  options.periodic_compaction_seconds = 0;
+  options.compression = file.compression;
+  options.bottommost_compression = file.bottommost_compression;
+  options.compression_per_level = file.compression_per_level;
+  options.compression_per_level.resize(
+      std::min(file.compression_per_level.size(), size_t{kMaxLevels}));
+  options.enable_blob_files = file.enable_blob_files;
+  options.min_blob_size = file.min_blob_size;
+  options.blob_compression_type = file.blob_compression_type;
+  return options;
 }
 
 }  // namespace rocksync

@@ -8,10 +8,12 @@
 namespace rocksync {
 
 // The file may have come with a copy, from a peer that writes into it what it
-// likes. These bound the options by which RocksDB starts threads and allocates
-// memory before anything is written, and leave what says how tables are read.
-void BoundResources(rocksdb::DBOptions* options);
-void BoundResources(rocksdb::ColumnFamilyOptions* options);
+// likes; and by some values RocksDB starts thousands of threads, allocates all
+// of the memory or ends the process. So these take over what says how the
+// database is read and what its tables look like, and leave everything else at
+// its default. Nothing is dropped by a FIFO compaction, or by age.
+rocksdb::DBOptions Bounded(const rocksdb::DBOptions& file);
+rocksdb::ColumnFamilyOptions Bounded(const rocksdb::ColumnFamilyOptions& file);
 
 }  // namespace rocksync
 

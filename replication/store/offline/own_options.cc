@@ -177,19 +177,9 @@ Status LoadOwnOptions(Env* env, const std::string& directory,
           "open the database by its program once, so that the file is "
           "written");
     }
-    own->families.push_back(*family);
-    BoundResources(&own->families.back().options);
+    own->families.emplace_back(name, Bounded(family->options));
   }
-  BoundResources(&own->db);
-  // What concerns a program that lives on, or makes databases.
-  own->db.create_if_missing = false;
-  own->db.create_missing_column_families = false;
-  own->db.error_if_exists = false;
-  own->db.manual_wal_flush = false;
-  own->db.avoid_flush_during_recovery = false;
-  own->db.best_efforts_recovery = false;
-  own->db.paranoid_checks = true;
-
+  own->db = Bounded(own->db);
   status = ChooseLogDirectory(env, directory, own->db.wal_dir, wal_dir,
                               &own->db.wal_dir);
   if (!status.ok()) return status;

@@ -13,6 +13,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/format/meta_records.h"
+#include "replication/store/offline/bounded_options.h"
 #include "replication/store/offline/directory_access.h"
 #include "replication/store/offline/file_copies.h"
 #include "replication/store/offline/missing_table.h"
@@ -207,10 +208,11 @@ Status Repairing::LoadOptions(const std::string& wal_dir) {
   }
   status = ChooseLogDirectory(env_, directory_, options_.wal_dir, wal_dir,
                               &wal_dir_);
+  options_ = Bounded(options_);
+  for (ColumnFamilyDescriptor& family : families_) {
+    family.options = Bounded(family.options);
+  }
   options_.env = env_;
-  options_.create_if_missing = false;
-  options_.create_missing_column_families = false;
-  options_.error_if_exists = false;
   options_.wal_dir.clear();
   OpenWithoutLogs(&options_);
   bool elsewhere = std::any_of(

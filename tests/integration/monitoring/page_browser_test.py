@@ -448,6 +448,29 @@ class BrowserTest(unittest.TestCase):
         self.browser.go("about:blank")
         self.browser.messages()
 
+    def test_long_texts_do_not_widen_the_page(self):
+        long = "n" * 60
+        given = [replica_of(1, long, [peer_of(2, last_error="e" * 1500)]), replica_of(2, long + "2")]
+        for replica in given:
+            replica["status"]["stats"]["software"] = {"rocksync": "v" * 1400, "rocksdb": "w" * 1400, "protocol": 6}
+        self.browser.go(f"http://{self.cluster.replicas[0].page}/")
+        beyond = self.browser.run("""
+            const [given] = arguments;
+            const right = (element) => element.getBoundingClientRect().right;
+            const kept = replicas.splice(0, replicas.length, ...given);
+            try {
+              document.body.style.width = "420px";
+              drawReplicas();
+              drawVerdict();
+              for (const id of ["left", "right", "traffic-of"]) fill(at(id), 0);
+              return [...document.body.querySelectorAll("*")].filter((one) => right(one) > right(document.body)).map((one) => one.id || one.tagName);
+            } finally {
+              replicas.splice(0, replicas.length, ...kept);
+            }""", given)
+        self.assertEqual(beyond, [])
+        self.browser.go("about:blank")
+        self.browser.messages()
+
     def test_two_addresses_of_one_page_are_one_replica(self):
         self.browser.go(f"http://{self.cluster.replicas[2].page}/")
         wait_for("a first round", lambda: self.browser.run("return document.documentElement.dataset.refreshed"))

@@ -19,10 +19,11 @@
 namespace rocksync {
 namespace {
 
-// Holds what peers bring up while it is closed.
+// Holds what peers bring up while it is closed, or whoever else passes it.
 class Gate : public ApplyHook {
  public:
-  void BeforeApply(const std::vector<AppliedChange>&) override {
+  void BeforeApply(const std::vector<AppliedChange>&) override { Pass(); }
+  void Pass() {
     std::unique_lock lock(mutex_);
     ++waiting_;
     changed_.notify_all();
@@ -44,6 +45,45 @@ class Gate : public ApplyHook {
   std::condition_variable changed_;
   bool open_ = true;
   int waiting_ = 0;
+};
+
+// On whose disk each sync of the log passes a gate. Its clock stands still, so
+// that a writer has no lease to renew.
+class GatedSyncEnv final : public rocksdb::EnvWrapper {
+ public:
+  explicit GatedSyncEnv(Gate* gate)
+      : EnvWrapper(rocksdb::Env::Default()), gate_(gate) {}
+  const char* Name() const override { return "GatedSyncEnv"; }
+  uint64_t NowMicros() override { return now_; }
+  rocksdb::Status NewWritableFile(const std::string& name,
+                                  std::unique_ptr<rocksdb::WritableFile>* file,
+                                  const rocksdb::EnvOptions& options) override {
+    const rocksdb::Status s = EnvWrapper::NewWritableFile(name, file, options);
+    if (s.ok() && name.ends_with(".log")) {
+      *file = std::make_unique<Log>(std::move(*file), gate_);
+    }
+    return s;
+  }
+
+ private:
+  class Log final : public rocksdb::WritableFileWrapper {
+   public:
+    Log(std::unique_ptr<rocksdb::WritableFile> file, Gate* gate)
+        : WritableFileWrapper(file.get()),
+          file_(std::move(file)),
+          gate_(gate) {}
+    rocksdb::Status Sync() override {
+      gate_->Pass();
+      return WritableFileWrapper::Sync();
+    }
+
+   private:
+    const std::unique_ptr<rocksdb::WritableFile> file_;
+    Gate* const gate_;
+  };
+
+  Gate* const gate_;
+  const uint64_t now_ = EnvWrapper::NowMicros();
 };
 
 class Stream : public ReplicationTest {
@@ -170,7 +210,31 @@ TEST_F(Stream, AGapIsRepairedAtOnce) {
   EXPECT_TRUE(Eventually([&] { return b_->Scan().count("last") == 1; }));
 }
 
-// Also of what the sending half holds while it waits, for a sync or for a rate.
+// The sending half has taken a change, and waits.
+TEST_F(Stream, TheLagIsToldWhileASyncTakesLong) {
+  Gate gate;
+  GatedSyncEnv env(&gate);
+  TestReplica::Setting setting = SettingOf("of slow syncs");
+  setting.adjust = [&](rocksdb::Options* options, ReplicatedDBOptions*) {
+    options->env = &env;
+  };
+  a_ = std::make_unique<TestReplica>(setting);
+  ASSERT_TRUE(a_->Open()) << a_->open_status().ToString();
+  StartBoth();
+  a_->Put("before", "");
+  ExpectEqualSoon();
+  ASSERT_TRUE(Eventually([&] { return StatsOf(*a_).lag_pairs == 0; }));
+  gate.SetOpen(false);
+  a_->Put("first", "");
+  gate.AwaitSomebody();
+  for (int i = 0; i < 100; ++i) a_->Put(Numbered("k", i), "value");
+  EXPECT_EQ(StatsOf(*a_).lag_pairs, 101u);
+  gate.SetOpen(true);
+  ExpectEqualSoon();
+  EXPECT_TRUE(Eventually([&] { return StatsOf(*a_).lag_pairs == 0; }));
+  a_.reset();  // before its Env
+}
+
 TEST_F(Stream, TheLagIsAllThatThePeerHasNotTaken) {
   constexpr uint64_t kWritten = 2000;
   StartBoth();
@@ -187,6 +251,41 @@ TEST_F(Stream, TheLagIsAllThatThePeerHasNotTaken) {
   ASSERT_TRUE(IsOk(a_->replicator()->SetLimits({})));
   ExpectEqualSoon();
   EXPECT_TRUE(Eventually([&] { return StatsOf(*a_).lag_pairs == 0; }));
+}
+
+// By a low rate a message waits for seconds.
+TEST_F(Stream, WhoWaitsForTheRateEndsAtOnce) {
+  const auto begin_to_wait = [&] {
+    ReplicatorLimits slow;
+    slow.bytes_per_second = 100;
+    ASSERT_TRUE(IsOk(a_->replicator()->SetLimits(slow)));
+    for (int i = 0; i < 300; ++i) a_->Put(Numbered("k", i), "value");
+    ASSERT_TRUE(Eventually([&] { return StatsOf(*a_).lag_pairs > 200; }));
+  };
+  ASSERT_TRUE(IsOk(a_->db()->SetMembers(1, {a_->id(), b_->id()})));
+  ASSERT_TRUE(IsOk(a_->Start()));
+  ASSERT_TRUE(IsOk(b_->Start()));
+  ASSERT_TRUE(IsOk(a_->replicator()->SyncNow(b_->address())));
+  a_->Stop();
+  b_->Stop();
+  ReplicatorOptions patient = TestReplica::Hourly();
+  patient.io_timeout = milliseconds(3'600'000);
+  StartBoth(patient, patient);
+  begin_to_wait();
+  a_->replicator()->Pause();
+  EXPECT_TRUE(Eventually([&] { return StatsOf(*a_).open == 0; }));
+  EXPECT_LE(StatsOf(*a_).pairs_sent, b_->Scan().size());
+
+  ASSERT_TRUE(IsOk(a_->replicator()->SetLimits({})));
+  a_->replicator()->Resume();
+  ExpectEqualSoon();
+  ASSERT_TRUE(Eventually([&] { return StatsOf(*a_).open == 1; }));
+  ASSERT_TRUE(Eventually([&] { return StatsOf(*a_).lag_pairs == 0; }));
+  begin_to_wait();
+  const size_t has = b_->Scan().size();
+  ASSERT_TRUE(IsOk(a_->db()->SetMembers(2, {a_->id()})));
+  EXPECT_TRUE(Eventually([&] { return StatsOf(*a_).open == 0; }));
+  EXPECT_EQ(b_->Scan().size(), has) << "it is no member any more";
 }
 
 TEST_F(Stream, BeginsAgainWhenThePeerIsBack) {
