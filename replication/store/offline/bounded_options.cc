@@ -27,7 +27,7 @@ Number Clamp(Number value, Bound least, Bound most) {
                     static_cast<Number>(most));
 }
 
-rocksdb::BlockBasedTableOptions Bounded(
+rocksdb::BlockBasedTableOptions BoundedBlocks(
     const rocksdb::BlockBasedTableOptions& file) {
   rocksdb::BlockBasedTableOptions options;
   options.index_type = file.index_type;
@@ -46,13 +46,13 @@ rocksdb::BlockBasedTableOptions Bounded(
 }
 
 // Of tables that are not block-based the factory says how they are read.
-std::shared_ptr<rocksdb::TableFactory> Bounded(
+std::shared_ptr<rocksdb::TableFactory> BoundedTables(
     const std::shared_ptr<rocksdb::TableFactory>& file) {
   if (file == nullptr) return nullptr;
   if (const auto* const blocks =
           file->GetOptions<rocksdb::BlockBasedTableOptions>()) {
     return std::shared_ptr<rocksdb::TableFactory>(
-        rocksdb::NewBlockBasedTableFactory(Bounded(*blocks)));
+        rocksdb::NewBlockBasedTableFactory(BoundedBlocks(*blocks)));
   }
   if (auto* const plain = file->GetOptions<rocksdb::PlainTableOptions>()) {
     plain->bloom_bits_per_key =
@@ -70,7 +70,7 @@ rocksdb::CompactionOptionsFIFO DroppingNothing() {
 
 }  // namespace
 
-rocksdb::DBOptions Bounded(const rocksdb::DBOptions& file) {
+rocksdb::DBOptions BoundedOptions(const rocksdb::DBOptions& file) {
   rocksdb::DBOptions options;
   options.env = file.env;
   options.wal_dir = file.wal_dir;
@@ -86,12 +86,13 @@ rocksdb::DBOptions Bounded(const rocksdb::DBOptions& file) {
   return options;
 }
 
-rocksdb::ColumnFamilyOptions Bounded(const rocksdb::ColumnFamilyOptions& file) {
+rocksdb::ColumnFamilyOptions BoundedFamilyOptions(
+    const rocksdb::ColumnFamilyOptions& file) {
   rocksdb::ColumnFamilyOptions options;
   options.comparator = file.comparator;
   options.merge_operator = file.merge_operator;
   options.prefix_extractor = file.prefix_extractor;
-  options.table_factory = Bounded(file.table_factory);
+  options.table_factory = BoundedTables(file.table_factory);
   options.cf_paths = file.cf_paths;
   options.num_levels = Clamp(file.num_levels, 1, kMaxLevels);
   options.level_compaction_dynamic_level_bytes =

@@ -12,8 +12,9 @@ namespace rocksync {
 // of the memory or ends the process. So these take over what says how the
 // database is read and what its tables look like, and leave everything else at
 // its default. Nothing is dropped by a FIFO compaction, or by age.
-rocksdb::DBOptions Bounded(const rocksdb::DBOptions& file);
-rocksdb::ColumnFamilyOptions Bounded(const rocksdb::ColumnFamilyOptions& file);
+rocksdb::DBOptions BoundedOptions(const rocksdb::DBOptions& file);
+rocksdb::ColumnFamilyOptions BoundedFamilyOptions(
+    const rocksdb::ColumnFamilyOptions& file);
 
 }  // namespace rocksync
 

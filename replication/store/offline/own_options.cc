@@ -177,9 +177,9 @@ Status LoadOwnOptions(Env* env, const std::string& directory,
           "open the database by its program once, so that the file is "
           "written");
     }
-    own->families.emplace_back(name, Bounded(family->options));
+    own->families.emplace_back(name, BoundedFamilyOptions(family->options));
   }
-  own->db = Bounded(own->db);
+  own->db = BoundedOptions(own->db);
   status = ChooseLogDirectory(env, directory, own->db.wal_dir, wal_dir,
                               &own->db.wal_dir);
   if (!status.ok()) return status;

@@ -208,9 +208,9 @@ Status Repairing::LoadOptions(const std::string& wal_dir) {
   }
   status = ChooseLogDirectory(env_, directory_, options_.wal_dir, wal_dir,
                               &wal_dir_);
-  options_ = Bounded(options_);
+  options_ = BoundedOptions(options_);
   for (ColumnFamilyDescriptor& family : families_) {
-    family.options = Bounded(family.options);
+    family.options = BoundedFamilyOptions(family.options);
   }
   options_.env = env_;
   options_.wal_dir.clear();

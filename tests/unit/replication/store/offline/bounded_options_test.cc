@@ -19,7 +19,7 @@ rocksdb::DBOptions DBOptionsOf(const std::string& text) {
   const rocksdb::Status s = rocksdb::GetDBOptionsFromString(
       rocksdb::ConfigOptions(), {}, text, &options);
   EXPECT_TRUE(s.ok()) << s.ToString();
-  return Bounded(options);
+  return BoundedOptions(options);
 }
 
 rocksdb::ColumnFamilyOptions FamilyOptionsOf(const std::string& text) {
@@ -27,7 +27,7 @@ rocksdb::ColumnFamilyOptions FamilyOptionsOf(const std::string& text) {
   const rocksdb::Status s = rocksdb::GetColumnFamilyOptionsFromString(
       rocksdb::ConfigOptions(), {}, text, &options);
   EXPECT_TRUE(s.ok()) << s.ToString();
-  return Bounded(options);
+  return BoundedFamilyOptions(options);
 }
 
 // Opens, writes, flushes and compacts.
