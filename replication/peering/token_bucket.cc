@@ -15,12 +15,12 @@ void TokenBucket::SetRate(uint64_t per_second) {
   const std::lock_guard lock(mutex_);
   per_second_ = per_second;
   paid_until_ = {};
-  ++changes_;
+  ++times_set_;
 }
 
-uint64_t TokenBucket::changes() const {
+uint64_t TokenBucket::times_set() const {
   const std::lock_guard lock(mutex_);
-  return changes_;
+  return times_set_;
 }
 
 uint64_t TokenBucket::rate() const {
@@ -41,12 +41,12 @@ TokenBucket::Clock::duration TokenBucket::Charge(uint64_t tokens,
 
 bool TokenBucket::Pay(uint64_t tokens, Clock::duration longest,
                       const std::function<bool()>& stopped) {
-  const uint64_t before = changes();
+  const uint64_t before = times_set();
   const auto start = Clock::now();
   const auto until = start + std::min(Charge(tokens, start), longest);
   while (!stopped()) {
     const auto now = Clock::now();
-    if (now >= until || changes() != before) return true;
+    if (now >= until || times_set() != before) return true;
     std::this_thread::sleep_for(
         std::min<Clock::duration>(until - now, kStopPoll));
   }

@@ -26,17 +26,18 @@ class TokenBucket {
   // worth that was not used before comes free.
   Clock::duration Charge(uint64_t tokens, Clock::time_point now);
 
-  // Charges `tokens` and waits so long, but no longer than `longest`. False:
+  // Charges `tokens` and waits so long, but no longer than `longest`, nor once
+  // the rate is set anew. False:
   // `stopped`, which is polled, has returned true.
   bool Pay(uint64_t tokens, Clock::duration longest,
            const std::function<bool()>& stopped);
 
  private:
-  uint64_t changes() const;
+  uint64_t times_set() const;
 
   mutable std::mutex mutex_;
   uint64_t per_second_ = 0;
-  uint64_t changes_ = 0;  // of the rate
+  uint64_t times_set_ = 0;  // the rate
   Clock::time_point paid_until_{};
 };
 

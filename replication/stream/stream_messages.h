@@ -39,8 +39,8 @@ enum class StreamMessageType : uint8_t {
   kAnnounce = 7,    // changes that the sender has, by short hashes
   kGraft = 8,       // the sender wants these
 };
-// Neither of these says anything of changes that come.
-bool IsAnswer(std::string_view message);  // kTaken or kAlive
+// Whether it is kTaken or kAlive, with which no changes come.
+bool IsAnswer(std::string_view message);
 
 // What a side says of itself when the stream begins.
 struct StreamOpen {
