@@ -12,8 +12,10 @@ namespace rocksync {
 namespace {
 
 constexpr int kMaxJobs = 16;
-// RocksDB's own databases have 7.
-constexpr int kMaxLevels = 64;
+// RocksDB's own databases have 7. The last one is in use where the compaction
+// is universal, or levels are dynamic, and RocksDB refuses a database that has
+// more.
+constexpr int kMaxLevels = 1024;
 constexpr int kMaxOpenFiles = 1'000'000;
 // Of data and of metadata, in tables that are written.
 constexpr size_t kMaxBlock = size_t{4} << 20;
@@ -74,10 +76,14 @@ rocksdb::DBOptions BoundedOptions(const rocksdb::DBOptions& file) {
   rocksdb::DBOptions options;
   options.env = file.env;
   options.wal_dir = file.wal_dir;
+  options.db_log_dir = file.db_log_dir;
   options.db_paths = file.db_paths;
   options.wal_recovery_mode = file.wal_recovery_mode;
   options.track_and_verify_wals_in_manifest =
       file.track_and_verify_wals_in_manifest;
+  // Or RocksDB, where it has assertions, ends the process at a log of a
+  // TransactionDB.
+  options.allow_2pc = file.allow_2pc;
   options.allow_mmap_reads = file.allow_mmap_reads;  // for plain tables
   options.allow_ingest_behind = file.allow_ingest_behind;
   options.file_checksum_gen_factory = file.file_checksum_gen_factory;

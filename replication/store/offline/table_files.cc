@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_reader.h"
@@ -47,6 +49,19 @@ Status CheckComparator(const std::string& directory,
       kRepairByItsProgram);
 }
 
+// Tells most tables of one shape apart, of which there may be thousands.
+uint64_t HashOfBeginning(Env* env, const std::string& table, uint64_t bytes) {
+  constexpr uint64_t kBeginning = 1 << 16;
+  std::string scratch(std::min(bytes, kBeginning), '\0');
+  std::unique_ptr<rocksdb::SequentialFile> file;
+  rocksdb::Slice read;
+  if (!env->NewSequentialFile(table, &file, rocksdb::EnvOptions()).ok() ||
+      !file->Read(scratch.size(), &read, scratch.data()).ok()) {
+    return 0;
+  }
+  return std::hash<std::string_view>()({read.data(), read.size()});
+}
+
 // Tables begin with their blocks of data, which are the same if the content is;
 // what follows has the time when each was made.
 bool SameData(Env* env, const std::string& left, const std::string& right,
@@ -57,11 +72,10 @@ bool SameData(Env* env, const std::string& left, const std::string& right,
       !env->NewSequentialFile(right, &files[1], options).ok()) {
     return false;
   }
-  constexpr uint64_t kBlock = 1 << 20;
-  std::string scratch[2] = {std::string(kBlock, '\0'),
-                            std::string(kBlock, '\0')};
+  const uint64_t block = std::min(bytes, uint64_t{1} << 20);
+  std::string scratch[2] = {std::string(block, '\0'), std::string(block, '\0')};
   while (bytes > 0) {
-    const size_t wanted = std::min(bytes, kBlock);
+    const size_t wanted = std::min(bytes, block);
     rocksdb::Slice read[2];
     for (int i = 0; i < 2; ++i) {
       if (!files[i]->Read(wanted, &read[i], scratch[i].data()).ok() ||
@@ -81,7 +95,7 @@ Status TablesToKeep(Env* env, const std::string& directory,
                     const std::vector<std::string>& names,
                     const std::vector<ColumnFamilyDescriptor>& families,
                     std::vector<std::string>* tables) {
-  using Shape = std::array<uint64_t, 5>;
+  using Shape = std::array<uint64_t, 6>;
   std::map<Shape, std::vector<std::string>> kept;
   std::vector<std::string> sorted = names;
   std::sort(sorted.begin(), sorted.end());
@@ -98,7 +112,8 @@ Status TablesToKeep(Env* env, const std::string& directory,
     std::vector<std::string>* const alike =
         &kept[{properties->column_family_id, properties->num_entries,
                properties->raw_key_size, properties->raw_value_size,
-               properties->data_size}];
+               properties->data_size,
+               HashOfBeginning(env, table, properties->data_size)}];
     const bool there = std::any_of(
         alike->begin(), alike->end(), [&](const std::string& other) {
           return SameData(env, directory + "/" + other, table,

@@ -25,6 +25,8 @@
 #include "rocksdb/db.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
+#include "rocksdb/utilities/transaction.h"
+#include "rocksdb/utilities/transaction_db.h"
 #include "rocksync/cluster_secret.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
@@ -360,6 +362,29 @@ TEST_F(OfflineCommandsTest, AKilledDatabaseThatTracksItsLogs) {
   EXPECT_EQ(Verify("killed", "same"), 0) << out_.str() << err_.str();
   EXPECT_EQ(Restamp("killed", Right()), 0) << err_.str();
   EXPECT_EQ(Detach("same"), 0) << err_.str();
+}
+
+// RocksDB asserts where it replays prepared transactions without allow_2pc.
+TEST_F(OfflineCommandsTest, AKilledDatabaseOfTransactionsIsCompared) {
+  Close();
+  {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    rocksdb::TransactionDB* raw = nullptr;
+    ASSERT_TRUE(Ok(rocksdb::TransactionDB::Open(
+        options, rocksdb::TransactionDBOptions(), "transactions", &raw)));
+    const std::unique_ptr<rocksdb::TransactionDB> db(raw);
+    const std::unique_ptr<rocksdb::Transaction> transaction(
+        db->BeginTransaction(rocksdb::WriteOptions()));
+    ASSERT_TRUE(Ok(transaction->SetName("prepared")));
+    ASSERT_TRUE(Ok(transaction->Put("key", "value")));
+    ASSERT_TRUE(Ok(transaction->Prepare()));
+    ASSERT_TRUE(Ok(transaction->Commit()));
+    ASSERT_TRUE(Ok(db->SyncWAL()));
+    fs::copy("transactions", "killed");
+    fs::copy("transactions", "same");
+  }
+  EXPECT_EQ(Diff("killed", "same"), 0) << out_.str() << err_.str();
 }
 
 TEST_F(OfflineCommandsTest, OneInUseIsSaidToBe) {

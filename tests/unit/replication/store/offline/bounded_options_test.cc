@@ -91,8 +91,11 @@ TEST(BoundedOptionsTest, NothingIsDroppedByAgeOrSize) {
 }
 
 TEST(BoundedOptionsTest, WhatTablesLookLikeStays) {
-  const rocksdb::DBOptions options =
-      DBOptionsOf("max_background_jobs=8;max_open_files=500");
+  const rocksdb::DBOptions options = DBOptionsOf(
+      "max_background_jobs=8;max_open_files=500;allow_2pc=true;"
+      "db_log_dir=/logs");
+  EXPECT_TRUE(options.allow_2pc);
+  EXPECT_EQ(options.db_log_dir, "/logs");
   EXPECT_EQ(options.max_background_jobs, 8);
   EXPECT_EQ(options.max_open_files, 500);
   const rocksdb::ColumnFamilyOptions family = FamilyOptionsOf(
@@ -102,6 +105,7 @@ TEST(BoundedOptionsTest, WhatTablesLookLikeStays) {
       "min_blob_size=100;"
       "block_based_table_factory={block_size=16384;format_version=4}");
   EXPECT_EQ(family.num_levels, 9);
+  EXPECT_EQ(FamilyOptionsOf("num_levels=100").num_levels, 100);
   EXPECT_EQ(family.compaction_style, rocksdb::kCompactionStyleUniversal);
   EXPECT_EQ(family.compression, rocksdb::kNoCompression);
   EXPECT_EQ(family.comparator, rocksdb::ReverseBytewiseComparator());
