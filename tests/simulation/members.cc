@@ -15,10 +15,14 @@ namespace {
 // So many refusals in a row are no chance any more.
 constexpr int kPatience = 4;
 
-// Has acknowledged less than the witness has heard of it, as both are now.
+// Has acknowledged less than the witness has heard of it, or than a stable time
+// that was reached while it was listed, as both are now.
 bool IsBehind(const GcState& gc, uint64_t id, const GcState& witness) {
   const Member* const member = witness.Find(id);
-  return member != nullptr && gc.max_acknowledged < member->acknowledged;
+  if (member == nullptr) return false;
+  const bool took_part = member->since <= witness.reached.epoch;
+  return gc.max_acknowledged <
+         std::max(member->acknowledged, took_part ? witness.reached.time : 0);
 }
 
 }  // namespace
