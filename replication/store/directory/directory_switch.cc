@@ -53,13 +53,22 @@ bool IsMountPoint(const std::string& path) {
   return mounted || (self.st_dev != parent.st_dev && !S_ISLNK(self.st_mode));
 }
 
-// Why a directory cannot be renamed; null: it can, or is not there.
-const char* WhyNotRenamed(const std::string& directory) {
+// What cannot be renamed, and what to do instead.
+struct Fixed {
+  const char* what;
+  const char* remedy;
+};
+constexpr Fixed kLink = {"a link", "name the directory that it leads to"};
+constexpr Fixed kMountPoint = {"a mount point",
+                               "keep the database in a directory on that disk"};
+
+// Null: the directory can be renamed, or is not there.
+const Fixed* WhyNotRenamed(const std::string& directory) {
   struct stat self = {};
   if (lstat(directory.c_str(), &self) == 0 && S_ISLNK(self.st_mode)) {
-    return "a link";
+    return &kLink;
   }
-  return IsMountPoint(directory) ? "a mount point" : nullptr;
+  return IsMountPoint(directory) ? &kMountPoint : nullptr;
 }
 
 // What the application keeps in it is to be moved. If there is no such
@@ -82,14 +91,13 @@ Status CheckHoldsNoMountPoint(Env* env, const std::string& directory) {
 // The replica's directory, and that of the copy.
 Status CheckCanBeRenamed(Env* env, const std::string& directory,
                          const std::string& copy) {
-  if (const char* const why = WhyNotRenamed(directory)) {
-    return Status::NotSupported(
-        "rocksync: " + directory + " is " + why +
-            ", which a resync cannot replace",
-        "keep the database in a directory, and name that");
+  if (const Fixed* const it = WhyNotRenamed(directory)) {
+    return Status::NotSupported("rocksync: " + directory + " is " + it->what +
+                                    ", which a resync cannot replace",
+                                it->remedy);
   }
-  if (const char* const why = WhyNotRenamed(copy)) {
-    return Status::NotSupported("rocksync: " + copy + " is " + why +
+  if (const Fixed* const it = WhyNotRenamed(copy)) {
+    return Status::NotSupported("rocksync: " + copy + " is " + it->what +
                                     ", and cannot take the place of " +
                                     directory,
                                 "take it away");
