@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "replication/metrics/json.h"
-#include "replication/store/open/merge_records.h"
+#include "replication/store/open/unreplayable_records.h"
 #include "rocksdb/comparator.h"
 #include "tools/counted.h"
 #include "tools/difference_line.h"

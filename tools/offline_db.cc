@@ -12,7 +12,7 @@
 #include "replication/store/format/marker.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/log_files.h"
-#include "replication/store/open/merge_records.h"
+#include "replication/store/open/unreplayable_records.h"
 #include "rocksync/replicated_db.h"
 #include "tools/stand_ins.h"
 
@@ -163,11 +163,11 @@ Status OfflineDB::OpenLocked(const std::string& directory,
   Status status = LoadOwnOptions(rocksdb::Env::Default(), directory, wal_dir,
                                  &own, damaged_log);
   if (!status.ok()) return status;
-  MergeRecords merge_records(own.families);
-  own.db.wal_filter = &merge_records;
+  UnreplayableRecords unreplayable(own.db, own.families);
+  own.db.wal_filter = &unreplayable;
   status = OpenFamilies(own, directory);
   // It is a log cut short that RocksDB then finds fault with, if anything.
-  const Status merges = merge_records.Check(rocksdb::Env::Default(), directory);
+  const Status merges = unreplayable.Check(rocksdb::Env::Default(), directory);
   return merges.ok() ? NameLackingComparator(status, directory) : merges;
 }
 

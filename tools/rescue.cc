@@ -16,7 +16,7 @@
 #include "replication/session/pair_coding.h"
 #include "replication/store/index/plain_value.h"
 #include "replication/store/offline/offline_replica.h"
-#include "replication/store/open/merge_records.h"
+#include "replication/store/open/unreplayable_records.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksync/replica_id.h"

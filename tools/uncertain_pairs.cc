@@ -5,7 +5,7 @@
 #include "replication/metrics/json.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/index/plain_value.h"
-#include "replication/store/open/merge_records.h"
+#include "replication/store/open/unreplayable_records.h"
 
 namespace rocksync {
 namespace {

@@ -202,9 +202,10 @@ class BatchHandler : public rocksdb::WriteBatch::Handler {
   }
 #endif
 
-  virtual void TwoPhaseMark() {}
+  // `prepares`: what follows is of a transaction that was prepared.
+  virtual void TwoPhaseMark(bool /*prepares*/) {}
 
-  rocksdb::Status MarkBeginPrepare(bool) final { return Marked(); }
+  rocksdb::Status MarkBeginPrepare(bool) final { return Marked(true); }
   rocksdb::Status MarkEndPrepare(const rocksdb::Slice&) final {
     return Marked();
   }
@@ -216,8 +217,8 @@ class BatchHandler : public rocksdb::WriteBatch::Handler {
   }
 
  private:
-  rocksdb::Status Marked() {
-    TwoPhaseMark();
+  rocksdb::Status Marked(bool prepares = false) {
+    TwoPhaseMark(prepares);
     return rocksdb::Status::OK();
   }
 };

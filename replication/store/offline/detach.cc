@@ -22,9 +22,9 @@
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/kept_options_file.h"
-#include "replication/store/open/merge_records.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/shared_paths.h"
+#include "replication/store/open/unreplayable_records.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
@@ -163,7 +163,7 @@ Status ReplicatedDB::Detach(
   status = CheckFreeToWrite(options.env, name);
   std::unique_ptr<DirectoryClaim> claim;
   if (status.ok()) status = DirectoryClaim::Take(options.env, name, &claim);
-  if (status.ok()) status = CheckMergeRecords(options, name, families);
+  if (status.ok()) status = CheckLogReplays(options, name, families);
   // Else RocksDB would delete the tables that it does not list.
   const bool index_due = read.ok() && !found.Lists(std::string());
   if (status.ok() && index_due &&

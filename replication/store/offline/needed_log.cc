@@ -13,7 +13,11 @@ using rocksdb::Status;
 class FamiliesOf final : public BatchHandler {
  public:
   const std::set<uint32_t>& ids() const { return ids_; }
+  bool prepares() const { return prepares_; }
 
+  void TwoPhaseMark(bool prepares) override {
+    prepares_ = prepares_ || prepares;
+  }
   Status PutCF(uint32_t id, const Slice&, const Slice&) override {
     return See(id);
   }
@@ -36,6 +40,7 @@ class FamiliesOf final : public BatchHandler {
   }
 
   std::set<uint32_t> ids_;
+  bool prepares_ = false;
 };
 
 // RocksDB's format of a batch begins with it, little-endian.
@@ -58,12 +63,16 @@ rocksdb::WalFilter::WalProcessingOption NeededLog::LogRecordFound(
   if (!batch.Iterate(&families).ok() || batch.Count() == 0) {
     return WalProcessingOption::kContinueProcessing;
   }
+  // What is prepared has the sequence numbers of its commit.
+  if (families.prepares()) {
+    return unreplayable_.LogRecordFound(log, file, batch, changed, is_changed);
+  }
   const uint64_t last = SequenceOf(batch) + batch.Count() - 1;
   for (const uint32_t id : families.ids()) {
     const auto in_tables = in_tables_.find(id);
     if (in_tables == in_tables_.end() || in_tables->second < last) {
-      return merge_records_.LogRecordFound(log, file, batch, changed,
-                                           is_changed);
+      return unreplayable_.LogRecordFound(log, file, batch, changed,
+                                          is_changed);
     }
   }
   return WalProcessingOption::kIgnoreCurrentRecord;

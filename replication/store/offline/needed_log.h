@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "replication/store/open/merge_records.h"
+#include "replication/store/open/unreplayable_records.h"
 #include "rocksdb/db.h"
 #include "rocksdb/wal_filter.h"
 #include "rocksdb/write_batch.h"
@@ -25,22 +25,22 @@ using SequencesInTables = std::map<uint32_t, uint64_t>;
 // needed any more may be there, as its removal was interrupted.
 class NeededLog final : public rocksdb::WalFilter {
  public:
-  // `families`: with the options that RocksDB opens them with.
-  NeededLog(SequencesInTables in_tables,
+  // What RocksDB opens the database with.
+  NeededLog(SequencesInTables in_tables, const rocksdb::DBOptions& options,
             const std::vector<rocksdb::ColumnFamilyDescriptor>& families)
-      : in_tables_(std::move(in_tables)), merge_records_(families) {}
+      : in_tables_(std::move(in_tables)), unreplayable_(options, families) {}
 
   const char* Name() const override { return "rocksync.NeededLog"; }
 
   // That RocksDB has read, needed or not.
   uint64_t batches() const { return batches_; }
   // Of those that are needed.
-  const MergeRecords& merge_records() const { return merge_records_; }
+  const UnreplayableRecords& unreplayable() const { return unreplayable_; }
 
   void ColumnFamilyLogNumberMap(
       const std::map<uint32_t, uint64_t>& log_numbers,
       const std::map<std::string, uint32_t>& ids) override {
-    merge_records_.ColumnFamilyLogNumberMap(log_numbers, ids);
+    unreplayable_.ColumnFamilyLogNumberMap(log_numbers, ids);
   }
   WalProcessingOption LogRecordFound(unsigned long long log,
                                      const std::string& file,
@@ -50,7 +50,7 @@ class NeededLog final : public rocksdb::WalFilter {
 
  private:
   const SequencesInTables in_tables_;
-  MergeRecords merge_records_;
+  UnreplayableRecords unreplayable_;
   uint64_t batches_ = 0;
 };
 

@@ -33,7 +33,7 @@ enum class DamagedLog {
 // damaged before its end. What RocksDB cannot make by its name (comparators,
 // merge operators and filters of an application) is left at RocksDB's default;
 // RocksDB refuses what then does not fit, but for Merge records of the log: who
-// opens the database looks for these first (merge_records.h).
+// opens the database looks for these first (unreplayable_records.h).
 rocksdb::Status LoadOwnOptions(rocksdb::Env* env, const std::string& directory,
                                const std::string& wal_dir, OwnOptions* options,
                                DamagedLog damaged_log = DamagedLog::kRefused);

@@ -24,10 +24,10 @@
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/kept_options_file.h"
 #include "replication/store/open/log_files.h"
-#include "replication/store/open/merge_records.h"
 #include "replication/store/open/newer_rocksdb.h"
 #include "replication/store/open/options_file.h"
 #include "replication/store/open/path_ownership.h"
+#include "replication/store/open/unreplayable_records.h"
 #include "replication/store/write/free_space.h"
 #include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
@@ -379,7 +379,7 @@ Status Repairing::MergeTables() {
 
 Status Repairing::ReplayLogs(uint64_t* batches) {
   progress_("replays the log");
-  NeededLog needed(in_tables_, families_);
+  NeededLog needed(in_tables_, options_, families_);
   rocksdb::DBOptions options = options_;
   // As much of the log as reads.
   options.wal_recovery_mode = kRestRecovery;
@@ -390,7 +390,7 @@ Status Repairing::ReplayLogs(uint64_t* batches) {
       options, /*as_they_are=*/false,
       [](rocksdb::DB*, ColumnFamilyHandle*) { return Status::OK(); });
   *batches = needed.batches();
-  const Status merges = needed.merge_records().Check(env_, directory_);
+  const Status merges = needed.unreplayable().Check(env_, directory_);
   return merges.ok() ? status : merges;
 }
 

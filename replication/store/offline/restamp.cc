@@ -28,10 +28,10 @@
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/damaged_files.h"
 #include "replication/store/open/kept_options_file.h"
-#include "replication/store/open/merge_records.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/seal.h"
 #include "replication/store/open/shared_paths.h"
+#include "replication/store/open/unreplayable_records.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
@@ -211,13 +211,13 @@ Status CheckReadOnly(
   if (status.ok()) status = CheckMayWrite(name + "/");
   if (!status.ok()) return status;
   *manifest = CurrentManifest(options.env, name);
-  MergeRecords merge_records(families);
+  UnreplayableRecords unreplayable(options, families);
   rocksdb::DBOptions reading = options;
-  reading.wal_filter = &merge_records;
+  reading.wal_filter = &unreplayable;
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
   status = OpenPlainForReadOnly(reading, name, families, &handles, &db);
-  const Status merges = merge_records.Check(options.env, name);
+  const Status merges = unreplayable.Check(options.env, name);
   if (!status.ok()) {
     return merges.ok() ? NameDamagedFile(status, options.env, name) : merges;
   }

@@ -95,8 +95,10 @@ bool ManifestEndsWithinRecord(Env* env, const std::string& name) {
          EndsWithinRecord(block.ToStringView());
 }
 
-Status CheckManifest(const rocksdb::DBOptions& options, const std::string& name,
+Status CheckManifest(const rocksdb::DBOptions& given, const std::string& name,
                      const std::vector<ColumnFamilyDescriptor>& families) {
+  rocksdb::DBOptions options = given;
+  options.allow_2pc = true;  // a prepared transaction is for others to refuse
   std::vector<ColumnFamilyDescriptor> all;
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;

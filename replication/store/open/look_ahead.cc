@@ -23,9 +23,9 @@
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/log_records.h"
-#include "replication/store/open/merge_records.h"
 #include "replication/store/open/opened.h"
 #include "replication/store/open/options_to_look.h"
+#include "replication/store/open/unreplayable_records.h"
 #include "rocksdb/memtablerep.h"
 #include "rocksdb/wal_filter.h"
 #include "rocksdb/write_batch.h"
@@ -81,21 +81,22 @@ class MetaRecordFinder final : public BatchHandler {
 
 // Replays of the log what has a meta record of the index. All of it would have
 // to fit into memory, since a database that is open for reading cannot flush.
-// Counts the batches that RocksDB reads, and looks for Merge records among
+// Counts the batches that RocksDB reads, and looks for unreplayable ones among
 // them.
 class MetaRecordsOnly final : public rocksdb::WalFilter {
  public:
-  explicit MetaRecordsOnly(const std::vector<ColumnFamilyDescriptor>& families)
-      : merge_records_(families) {}
+  MetaRecordsOnly(const rocksdb::DBOptions& options,
+                  const std::vector<ColumnFamilyDescriptor>& families)
+      : unreplayable_(options, families) {}
 
-  const MergeRecords& merge_records() const { return merge_records_; }
+  const UnreplayableRecords& unreplayable() const { return unreplayable_; }
 
   const char* Name() const override { return "rocksync.MetaRecordsOnly"; }
 
   void ColumnFamilyLogNumberMap(
       const std::map<uint32_t, uint64_t>& log_numbers,
       const std::map<std::string, uint32_t>& ids) override {
-    merge_records_.ColumnFamilyLogNumberMap(log_numbers, ids);
+    unreplayable_.ColumnFamilyLogNumberMap(log_numbers, ids);
     const auto index = ids.find(kIndexFamilyName);
     if (index != ids.end()) index_id_ = index->second;
   }
@@ -111,7 +112,10 @@ class MetaRecordsOnly final : public rocksdb::WalFilter {
                                      rocksdb::WriteBatch* changed,
                                      bool* is_changed) override {
     ++batches_[log];
-    merge_records_.LogRecordFound(log, file, batch, changed, is_changed);
+    if (unreplayable_.LogRecordFound(log, file, batch, changed, is_changed) ==
+        WalProcessingOption::kIgnoreCurrentRecord) {
+      return WalProcessingOption::kIgnoreCurrentRecord;
+    }
     MetaRecordFinder finder(index_id_);
     const bool read = batch.Iterate(&finder).ok();
     return read && !finder.found() ? WalProcessingOption::kIgnoreCurrentRecord
@@ -119,20 +123,21 @@ class MetaRecordsOnly final : public rocksdb::WalFilter {
   }
 
  private:
-  MergeRecords merge_records_;
+  UnreplayableRecords unreplayable_;
   uint32_t index_id_ = UINT32_MAX;
   std::map<uint64_t, uint64_t> batches_;  // by the number of the log
 };
 
 class Look {
  public:
-  Look(const ReplicatedDBOptions& replication, const std::string& name,
+  Look(const rocksdb::DBOptions& options,
+       const ReplicatedDBOptions& replication, const std::string& name,
        const BeforeLooking& before,
        const std::vector<ColumnFamilyDescriptor>& families)
       : replication_(replication),
         name_(name),
         before_(before),
-        filter_(families) {
+        filter_(options, families) {
     traces_.loss = before.loss;
   }
   ~Look() {
@@ -220,7 +225,7 @@ bool Look::IsSealed() const {
 }
 
 Status Look::Judge(LookedAt* result) {
-  Status status = filter_.merge_records().Check(db_->GetEnv(), name_);
+  Status status = filter_.unreplayable().Check(db_->GetEnv(), name_);
   if (!status.ok()) return status;
   traces_.has_index = !IsEmpty(index_);
   if (traces_.has_index) {
@@ -305,7 +310,7 @@ LookedAt LookAhead(const rocksdb::DBOptions& options,
   if (options.best_efforts_recovery) return result;
   const DirectoryLock lock(options.env, name);
   if (!lock.status().ok()) return result;
-  Look look(replication, name, before, families);
+  Look look(options, replication, name, before, families);
   result.status = look.Open(options, families);
   if (result.status.ok()) {
     result.status = look.Judge(&result);

@@ -27,11 +27,11 @@
 #include "replication/store/open/info_log.h"
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/log_files.h"
-#include "replication/store/open/merge_records.h"
 #include "replication/store/open/provenance.h"
 #include "replication/store/open/rest.h"
 #include "replication/store/open/shared_paths.h"
 #include "replication/store/open/surroundings.h"
+#include "replication/store/open/unreplayable_records.h"
 #include "replication/store/open/write_buffer_budget.h"
 #include "replication/store/write/refusals.h"
 #include "rocksdb/env.h"
@@ -150,7 +150,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
     status =
         CheckBeforeWriting(options_, replication_, name_, families, &before_);
   } else if (status.ok()) {
-    status = CheckMergeRecords(options_, name_, families);
+    status = CheckLogReplays(options_, name_, families);
   }
   // A resync's copy is opened for the directory whose place it takes.
   if (status.ok() && predecessor_ == nullptr) {

@@ -201,6 +201,7 @@ Status TablePlaces(const DBOptions& given,
   DBOptions options = given;
   options.info_log = std::make_shared<NoLog>();
   options.listeners.clear();
+  options.allow_2pc = true;  // a prepared transaction is for others to refuse
   std::vector<ColumnFamilyDescriptor> all;
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;

@@ -16,9 +16,9 @@
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/log_left_behind.h"
 #include "replication/store/open/look_ahead.h"
-#include "replication/store/open/merge_records.h"
 #include "replication/store/open/path_ownership.h"
 #include "replication/store/open/shared_paths.h"
+#include "replication/store/open/unreplayable_records.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
 
@@ -240,7 +240,7 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
     around->dropped = std::move(looked.dropped);
   } else if (around->has_database) {
     looked.provenance = Judge(traces);
-    const Status merges = CheckMergeRecords(options, name, families);
+    const Status merges = CheckLogReplays(options, name, families);
     if (!merges.ok()) return merges;
   } else {
     looked.provenance = Provenance::kPlain;

@@ -41,9 +41,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-class MergeRecordsTest : public testing::Test {
+class UnreplayableRecordsTest : public testing::Test {
  protected:
-  MergeRecordsTest() : secret_(root_ / "secret") {
+  UnreplayableRecordsTest() : secret_(root_ / "secret") {
     std::ofstream(secret_, std::ios::binary) << std::string(32, '\7');
     replication_.cluster_name = "test";
     replication_.cluster_secret.fill(7);
@@ -198,7 +198,7 @@ class MergeRecordsTest : public testing::Test {
   std::ostringstream err_;
 };
 
-TEST_F(MergeRecordsTest, CommandsRefuseALogThatTheyCannotReplay) {
+TEST_F(UnreplayableRecordsTest, CommandsRefuseALogThatTheyCannotReplay) {
   ASSERT_TRUE(Ok(OpenReplica("db")));
   WriteByPlainProgram("db");
   Copy("db", "other");
@@ -232,7 +232,7 @@ TEST_F(MergeRecordsTest, CommandsRefuseALogThatTheyCannotReplay) {
               testing::ElementsAre("a=1", "b=2", "m=one", "ours=1212", "p=3"));
 }
 
-TEST_F(MergeRecordsTest, AnOperatorAloneIsNoReasonToRefuse) {
+TEST_F(UnreplayableRecordsTest, AnOperatorAloneIsNoReasonToRefuse) {
   ASSERT_TRUE(Ok(OpenReplica("db")));
   Copy("db", "other");
   EXPECT_EQ(Diff("db", "other"), kDiffEqual) << err_.str();
@@ -244,7 +244,7 @@ TEST_F(MergeRecordsTest, AnOperatorAloneIsNoReasonToRefuse) {
 }
 
 // `id` reads the index alone, also what the log has of it behind a Merge.
-TEST_F(MergeRecordsTest, IdNeedsNoOperator) {
+TEST_F(UnreplayableRecordsTest, IdNeedsNoOperator) {
   ASSERT_TRUE(Ok(OpenReplica("db")));
   WriteByPlainProgram("db");
   EXPECT_EQ(Id("db"), 0) << err_.str();
@@ -280,7 +280,8 @@ TEST_F(MergeRecordsTest, IdNeedsNoOperator) {
   EXPECT_EQ(out_.str(), "0000000000000abc\n");
 }
 
-TEST_F(MergeRecordsTest, PlainDatabasesAreNotCalledEqualUpToTheFirstMerge) {
+TEST_F(UnreplayableRecordsTest,
+       PlainDatabasesAreNotCalledEqualUpToTheFirstMerge) {
   WriteByPlainProgram("left");
   Copy("left", "right");
   EXPECT_EQ(Diff("left", "right"), kDiffError);
@@ -288,7 +289,7 @@ TEST_F(MergeRecordsTest, PlainDatabasesAreNotCalledEqualUpToTheFirstMerge) {
   EXPECT_THAT(out_.str(), IsEmpty());
 }
 
-TEST_F(MergeRecordsTest, ALogBehindTablesIsNotCalledDamaged) {
+TEST_F(UnreplayableRecordsTest, ALogBehindTablesIsNotCalledDamaged) {
   ASSERT_TRUE(Ok(OpenReplica("db")));
   WriteByPlainProgram("db", /*flush=*/true);
   WriteByPlainProgram("db");
@@ -299,7 +300,7 @@ TEST_F(MergeRecordsTest, ALogBehindTablesIsNotCalledDamaged) {
   EXPECT_THAT(err_.str(), NamesTheOperator(Dir("db")));
 }
 
-TEST_F(MergeRecordsTest, OpenDetachAndRestampNeedTheOperatorOfTheLog) {
+TEST_F(UnreplayableRecordsTest, OpenDetachAndRestampNeedTheOperatorOfTheLog) {
   ASSERT_TRUE(Ok(OpenReplica("db")));
   WriteByPlainProgram("db");
   const auto before = ContentOfFiles(Dir("db"));
@@ -322,7 +323,7 @@ TEST_F(MergeRecordsTest, OpenDetachAndRestampNeedTheOperatorOfTheLog) {
               testing::ElementsAre("a=1", "b=2", "m=one", "ours=12", "p=3"));
 }
 
-TEST_F(MergeRecordsTest, AnAdoptionNeedsTheOperatorOfTheLog) {
+TEST_F(UnreplayableRecordsTest, AnAdoptionNeedsTheOperatorOfTheLog) {
   WriteByPlainProgram("db");
   const auto before = ContentOfFiles(Dir("db"));
   const Status status = OpenReplica("db", /*with_operator=*/false);
@@ -342,7 +343,7 @@ TEST_F(MergeRecordsTest, AnAdoptionNeedsTheOperatorOfTheLog) {
               testing::ElementsAre("a=1", "b=2", "m=one", "ours=12", "p=3"));
 }
 
-TEST_F(MergeRecordsTest, WhatOnlyTheOperatorReadsIsNamed) {
+TEST_F(UnreplayableRecordsTest, WhatOnlyTheOperatorReadsIsNamed) {
   ASSERT_TRUE(Ok(OpenReplica("db")));
   WriteByPlainProgram("db", /*flush=*/true);
   ASSERT_TRUE(Ok(OpenReplica("db")));

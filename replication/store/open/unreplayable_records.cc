@@ -1,4 +1,4 @@
-#include "replication/store/open/merge_records.h"
+#include "replication/store/open/unreplayable_records.h"
 
 #include <algorithm>
 #include <memory>
@@ -20,12 +20,20 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using WalProcessingOption = rocksdb::WalFilter::WalProcessingOption;
 
-class MergedFamilies final : public BatchHandler {
+// Of one batch. RocksDB's own HasBeginPrepare ends the process, if that is
+// built with assertions.
+class RecordKinds final : public BatchHandler {
  public:
-  const std::set<uint32_t>& ids() const { return ids_; }
+  bool prepares() const { return prepares_; }
+  // Families that a Merge is of.
+  const std::set<uint32_t>& merged() const { return merged_; }
+
+  void TwoPhaseMark(bool prepares) override {
+    prepares_ = prepares_ || prepares;
+  }
 
   Status MergeCF(uint32_t id, const Slice&, const Slice&) override {
-    ids_.insert(id);
+    merged_.insert(id);
     return {};
   }
   Status PutCF(uint32_t, const Slice&, const Slice&) override { return {}; }
@@ -39,13 +47,14 @@ class MergedFamilies final : public BatchHandler {
   Status MarkNoop(bool) override { return {}; }
 
  private:
-  std::set<uint32_t> ids_;
+  bool prepares_ = false;
+  std::set<uint32_t> merged_;
 };
 
 // As it is replayed, none of it comes into memory.
 class OnlyLooking final : public rocksdb::WalFilter {
  public:
-  explicit OnlyLooking(MergeRecords* records) : records_(records) {}
+  explicit OnlyLooking(UnreplayableRecords* records) : records_(records) {}
 
   const char* Name() const override { return "rocksync.OnlyLooking"; }
   void ColumnFamilyLogNumberMap(
@@ -63,7 +72,7 @@ class OnlyLooking final : public rocksdb::WalFilter {
   }
 
  private:
-  MergeRecords* const records_;
+  UnreplayableRecords* const records_;
 };
 
 // As error messages call it.
@@ -78,8 +87,10 @@ std::string OperatorOf(Env* env, const std::string& directory,
 
 }  // namespace
 
-MergeRecords::MergeRecords(
-    const std::vector<ColumnFamilyDescriptor>& families) {
+UnreplayableRecords::UnreplayableRecords(
+    const rocksdb::DBOptions& options,
+    const std::vector<ColumnFamilyDescriptor>& families)
+    : replays_prepared_(options.allow_2pc) {
   for (const ColumnFamilyDescriptor& family : families) {
     if (family.options.merge_operator == nullptr &&
         family.name != kIndexFamilyName) {
@@ -88,7 +99,7 @@ MergeRecords::MergeRecords(
   }
 }
 
-void MergeRecords::ColumnFamilyLogNumberMap(
+void UnreplayableRecords::ColumnFamilyLogNumberMap(
     const std::map<uint32_t, uint64_t>& log_numbers,
     const std::map<std::string, uint32_t>& ids) {
   families_.clear();
@@ -99,30 +110,40 @@ void MergeRecords::ColumnFamilyLogNumberMap(
   }
 }
 
-WalProcessingOption MergeRecords::LogRecordFound(
+WalProcessingOption UnreplayableRecords::LogRecordFound(
     unsigned long long log, const std::string&,
     const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*, bool*) {
-  if (found_ || families_.empty()) {
-    return WalProcessingOption::kContinueProcessing;
-  }
-  MergedFamilies merged;
+  RecordKinds kinds;
   // One that does not read fails in RocksDB as well, after what it has read.
-  batch.Iterate(&merged).PermitUncheckedError();
-  for (const uint32_t id : merged.ids()) {
+  batch.Iterate(&kinds).PermitUncheckedError();
+  if (!replays_prepared_ && kinds.prepares()) {
+    prepared_ = true;
+    return WalProcessingOption::kIgnoreCurrentRecord;
+  }
+  for (const uint32_t id : kinds.merged()) {
     const auto family = families_.find(id);
-    if (found_ || family == families_.end() || log < family->second.first_log) {
-      continue;
+    if (!merged_.has_value() && family != families_.end() &&
+        log >= family->second.first_log) {
+      merged_ = family->second.name;
     }
-    found_ = true;
-    family_ = family->second.name;
   }
   return WalProcessingOption::kContinueProcessing;
 }
 
-Status MergeRecords::Check(Env* env, const std::string& directory) const {
-  if (!found_) return Status::OK();
+Status UnreplayableRecords::Check(Env* env,
+                                  const std::string& directory) const {
+  if (prepared_) {
+    return Status::InvalidArgument(
+        "rocksync: the log of " + directory +
+            " holds transactions that a TransactionDB has prepared, which "
+            "RocksDB replays for a TransactionDB alone",
+        "let the program that uses the TransactionDB open the database, commit "
+        "or roll back what is prepared, flush every column family (DB::Flush), "
+        "which writes the log into tables, and close it");
+  }
+  if (!merged_.has_value()) return Status::OK();
   return Status::InvalidArgument(
-      "rocksync: " + OperatorOf(env, directory, family_) +
+      "rocksync: " + OperatorOf(env, directory, *merged_) +
           " is not given, and the log holds Merge records of that family: "
           "RocksDB would end the log there, and drop what follows",
       "give the operator (ColumnFamilyOptions::merge_operator); a command "
@@ -132,14 +153,12 @@ Status MergeRecords::Check(Env* env, const std::string& directory) const {
       "command that reads values refuses it again, and close it");
 }
 
-Status CheckMergeRecords(const rocksdb::DBOptions& options,
-                         const std::string& name,
-                         const std::vector<ColumnFamilyDescriptor>& families) {
-  MergeRecords records(families);
+Status CheckLogReplays(const rocksdb::DBOptions& options,
+                       const std::string& name,
+                       const std::vector<ColumnFamilyDescriptor>& families) {
   // RocksDB goes back to the latest state that it can read, whichever that is.
-  if (records.IsNeedless() || options.best_efforts_recovery) {
-    return Status::OK();
-  }
+  if (options.best_efforts_recovery) return Status::OK();
+  UnreplayableRecords records(options, families);
   const DirectoryLock lock(options.env, name);
   std::vector<std::string> names;
   if (!lock.status().ok() ||

@@ -1,13 +1,16 @@
-// Merge records of families whose merge operator is not at hand. RocksDB, where
-// it replays a log, takes such a record for the place where the log ends, or
-// passes over it: what it holds, and with it later writes to any family, is
-// dropped, and the log removed.
+// Records of a log that RocksDB does not replay with the options at hand. A
+// Merge record of a family without its merge operator it takes for the place
+// where the log ends, or passes over it: what it holds, and with it later
+// writes to any family, is dropped, and the log removed. At a transaction that
+// a TransactionDB prepared it fails without allow_2pc, or, built with
+// assertions, ends the process.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_MERGE_RECORDS_H_
-#define ROCKSYNC_REPLICATION_STORE_OPEN_MERGE_RECORDS_H_
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_UNREPLAYABLE_RECORDS_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_UNREPLAYABLE_RECORDS_H_
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,21 +22,20 @@
 namespace rocksync {
 
 // Looks for them in a log that is replayed. Of the log it leaves RocksDB all to
-// replay.
-class MergeRecords final : public rocksdb::WalFilter {
+// replay but prepared transactions that it would fail at.
+class UnreplayableRecords final : public rocksdb::WalFilter {
  public:
-  // `families`: with the options that RocksDB opens them with.
-  explicit MergeRecords(
+  // What RocksDB opens the database with.
+  UnreplayableRecords(
+      const rocksdb::DBOptions& options,
       const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
-  // Each family lacks none.
-  bool IsNeedless() const { return without_operator_.empty(); }
-  // InvalidArgument: a batch had one, of a family without an operator; the
-  // error names the directory, the family, the operator if the OPTIONS file
-  // does, and the remedy.
+  // InvalidArgument: a batch had one. The error names the directory, what was
+  // found (of a Merge the family, and the operator if the OPTIONS file does),
+  // and the remedy.
   rocksdb::Status Check(rocksdb::Env* env, const std::string& directory) const;
 
-  const char* Name() const override { return "rocksync.MergeRecords"; }
+  const char* Name() const override { return "rocksync.UnreplayableRecords"; }
   void ColumnFamilyLogNumberMap(
       const std::map<uint32_t, uint64_t>& log_numbers,
       const std::map<std::string, uint32_t>& ids) override;
@@ -49,16 +51,17 @@ class MergeRecords final : public rocksdb::WalFilter {
     uint64_t first_log = 0;  // what is in earlier ones is in tables
   };
 
+  const bool replays_prepared_;
   std::set<std::string> without_operator_;
   std::map<uint32_t, Family> families_;  // of these, by id
-  bool found_ = false;
-  std::string family_;  // of the first record
+  std::optional<std::string> merged_;    // the family of the first Merge
+  bool prepared_ = false;
 };
 
 // Reads what RocksDB would replay of the log of the database `name`, with these
 // options, and writes nothing, but makes the file LOCK if it is not there. OK
 // also if the database is in use or cannot be opened: its opening says that.
-rocksdb::Status CheckMergeRecords(
+rocksdb::Status CheckLogReplays(
     const rocksdb::DBOptions& options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
@@ -72,4 +75,4 @@ rocksdb::Status NameMergeOperator(const rocksdb::Status& status,
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_MERGE_RECORDS_H_
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_UNREPLAYABLE_RECORDS_H_
