@@ -125,8 +125,10 @@ Command AddRepair(CLI::App* app) {
   const auto options = std::make_shared<RepairToolOptions>();
   CLI::App* const command = app->add_subcommand(
       "repair",
-      "Makes a new database of what can be read of a damaged replica. Exit "
-      "code 0: all, 1: something was left out, 2: error");
+      "Makes a new database of the tables and the log of a damaged replica "
+      "that can be read; a table with one block that does not read is left out "
+      "as a whole (rescue exports the rest of it). Exit code 0: all, 1: "
+      "something was left out, 2: error");
   command->add_option("DIR", options->directory, "directory of the replica")
       ->required()
       ->type_name("");

@@ -70,10 +70,13 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
         << '\n';
     return 2;
   }
-  for (const std::string& table : repaired.left_out) {
-    out << table
-        << " was left out: it does not read, or RocksDB's RepairDB does not "
-           "take it, as a file that was ingested\n";
+  for (const auto& [table, holds] : repaired.left_out) {
+    out << table << (holds.empty() ? "" : ", " + holds + ",")
+        << " was left out as a whole: a block of it does not read, or "
+           "RocksDB's "
+           "RepairDB does not take it, as a file that was ingested; it is in "
+        << options.copy
+        << "/lost, and `rocksync rescue` exports what reads of a table\n";
   }
   for (const std::string& family : repaired.without_table) {
     out << "the column family '" << Readable(family)

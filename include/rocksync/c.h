@@ -47,7 +47,9 @@
      before the process ends: exit and the return from main destroy what
      RocksDB needs while such a thread may still be in it.
    - A callback gets the `state` that was given with it. It must return: no
-     longjmp, no exception.
+     longjmp, no exception. If it calls fork, the child must leave by exec or
+     _exit: one that returns ends with a message, but from the function of
+     rocksync_update, which is refused there.
 
    What each option and call means, costs and refuses is said in the C++ headers
    (options.h, replicated_db.h, replicator.h, shared_listener.h,

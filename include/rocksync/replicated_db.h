@@ -214,7 +214,9 @@ class ReplicatedDB : public VersionSpecificDB {
   // does not write to that of its parent: NotSupported, and Aborted from Close.
   // RocksDB's threads are not in it, and both would write to one log. Deleting
   // the database there only leaks it; what RocksDB writes around this class
-  // (GetRootDB) is not looked at. Nor does a child use a transport of its
+  // (GetRootDB) is not looked at. A child that is forked in a callback must not
+  // return from it: it ends with a message, but for the function of an Update,
+  // which is NotSupported then. Nor does a child use a transport of its
   // parent's (tls_transport.h): make one after the fork.
   static rocksdb::Status Open(const rocksdb::Options& options,
                               const ReplicatedDBOptions& replication,
@@ -617,6 +619,22 @@ class ReplicatedDB : public VersionSpecificDB {
       const rocksdb::FlushOptions& options,
       const std::vector<rocksdb::ColumnFamilyHandle*>& families) override;
 
+  // Refused in a child of fork, as they write to files of its parent, or wait
+  // for threads of RocksDB's.
+  rocksdb::Status SetDBOptions(
+      const std::unordered_map<std::string, std::string>& options) override;
+  rocksdb::Status PauseBackgroundWork() override;
+  rocksdb::Status ContinueBackgroundWork() override;
+  rocksdb::Status LockWAL() override;
+  rocksdb::Status UnlockWAL() override;
+  rocksdb::Status DisableFileDeletions() override;
+  rocksdb::Status GetLiveFiles(std::vector<std::string>& files,
+                               uint64_t* manifest_bytes,
+                               bool flush_memtable) override;
+  rocksdb::Status GetLiveFilesStorageInfo(
+      const rocksdb::LiveFilesStorageInfoOptions& options,
+      std::vector<rocksdb::LiveFileStorageInfo>* files) override;
+
   // StackableDB does not pass these on.
   rocksdb::Status Resume() override;
   void GetAllColumnFamilyMetaData(
@@ -631,6 +649,7 @@ class ReplicatedDB : public VersionSpecificDB {
   ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store);
 
   // VersionSpecificDB's.
+  rocksdb::Status CheckOpen() const override;
   rocksdb::Status CheckKnown(
       rocksdb::ColumnFamilyHandle* family) const override;
   rocksdb::Status CheckSetOptions(

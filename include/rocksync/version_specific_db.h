@@ -111,6 +111,11 @@ class VersionSpecificDB : public rocksdb::StackableDB {
   virtual rocksdb::Status IngestWriteBatchWithIndex(
       const rocksdb::WriteOptions& options,
       std::shared_ptr<rocksdb::WriteBatchWithIndex> batch);
+
+  // Refused in a child of fork, whose parent's files it would delete. (Each
+  // version of RocksDB has one of the two.)
+  virtual rocksdb::Status EnableFileDeletions(bool force);
+  virtual rocksdb::Status EnableFileDeletions();
 #pragma GCC diagnostic pop
 
   using StackableDB::PutEntity;
@@ -179,6 +184,8 @@ class VersionSpecificDB : public rocksdb::StackableDB {
  protected:
   using StackableDB::StackableDB;
 
+  // OK: it is open, and this is the process that opened it.
+  virtual rocksdb::Status CheckOpen() const = 0;
   // OK: the handle is of a family of this database.
   virtual rocksdb::Status CheckKnown(
       rocksdb::ColumnFamilyHandle* family) const = 0;

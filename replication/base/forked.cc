@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 
 namespace rocksync {
 namespace {
@@ -34,5 +36,23 @@ rocksdb::Status CheckNotForked() {
 }
 
 bool InForkedChild() { return in_forked_child.load(std::memory_order_relaxed); }
+
+rocksdb::Status CheckMayWriteHere() {
+  if (!InForkedChild()) return rocksdb::Status::OK();
+  return rocksdb::Status::NotSupported(
+      "rocksync: this process was forked from the one that opened the "
+      "database, and shares its files",
+      "write from that one; a child may exec, or leave by _exit");
+}
+
+void EndForkedChild(const char* callback) {
+  if (!InForkedChild()) return;
+  std::fprintf(stderr,
+               "rocksync: a child of fork has returned from %s, and the "
+               "threads that called it are its parent's: let it exec there, or "
+               "leave by _exit\n",
+               callback);
+  std::abort();
+}
 
 }  // namespace rocksync

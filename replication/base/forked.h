@@ -18,6 +18,16 @@ rocksdb::Status CheckNotForked();
 // Thread-safe; costs a load.
 bool InForkedChild();
 
+// Before whatever writes to a database that is open. NotSupported in such a
+// child. Thread-safe; costs a load.
+rocksdb::Status CheckMayWriteHere();
+
+// After `callback`, a function of the application that a thread of the library
+// calls, has returned. It may have called fork, and the child has nothing to go
+// on with: the work and the connections are its parent's, and so are the
+// threads that this one would wait for. Ends such a child with a message.
+void EndForkedChild(const char* callback);
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_BASE_FORKED_H_

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "replication/base/forked.h"
+
 namespace rocksync {
 namespace {
 
@@ -60,6 +62,7 @@ class Attendance {
       lock.unlock();
       if (told.has_value() && clone_.progress) clone_.progress(*told);
       Ask();
+      EndForkedChild("a callback of a clone or resync");
       lock.lock();
       if (!waits) continue;
       waits_ = false;

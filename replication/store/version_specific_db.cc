@@ -34,6 +34,15 @@ Status SetOptionsOfFamilies(Database* db, const OptionsOfFamilies& options) {
   }
 }
 
+template <typename Database>
+Status EnableDeletionOfFiles(Database* db, bool force) {
+  if constexpr (requires { db->EnableFileDeletions(force); }) {
+    return db->EnableFileDeletions(force);
+  } else {
+    return db->EnableFileDeletions();
+  }
+}
+
 }  // namespace
 
 bool VersionSpecificDB::KeyMayExist(const ReadOptions& options,
@@ -97,6 +106,15 @@ Status VersionSpecificDB::DeleteFile(std::string name) {
 
 Status VersionSpecificDB::DEPRECATED_DeleteFile(std::string name) {
   return VersionSpecificDB::DeleteFile(std::move(name));
+}
+
+Status VersionSpecificDB::EnableFileDeletions(bool force) {
+  const Status open = CheckOpen();
+  return open.ok() ? EnableDeletionOfFiles(db_, force) : open;
+}
+
+Status VersionSpecificDB::EnableFileDeletions() {
+  return VersionSpecificDB::EnableFileDeletions(/*force=*/true);
 }
 
 Status VersionSpecificDB::WriteWithCallback(const rocksdb::WriteOptions&,

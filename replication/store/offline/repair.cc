@@ -342,9 +342,10 @@ Status Repairing::MakeList(Repaired* repaired) {
   env_->GetChildren(unfinished_ + kLostFolder, &lost)
       .PermitUncheckedError();  // nothing was
   for (const std::string& name : lost) {
-    if (name.ends_with(".sst")) repaired->left_out.push_back(name);
+    if (!name.ends_with(".sst")) continue;
+    repaired->left_out[name] =
+        DescribeTable(env_, unfinished_ + kLostFolder + "/" + name);
   }
-  std::sort(repaired->left_out.begin(), repaired->left_out.end());
   // RepairDB knows families by their tables.
   std::vector<std::string> there;
   status = rocksdb::DB::ListColumnFamilies(options_, unfinished_, &there);

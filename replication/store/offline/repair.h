@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,10 @@
 namespace rocksync {
 
 struct Repaired {
-  // Names of tables that RepairDB left out, as they do not read, or are of a
-  // file that was ingested; they are in the folder `lost`.
-  std::vector<std::string> left_out;
+  // Tables that RepairDB left out, each as a whole, as a block of it does not
+  // read, or as it is of a file that was ingested; they are in the folder
+  // `lost`. By name, with what DescribeTable says.
+  std::map<std::string, std::string> left_out;
   // Families that had no table, of which nothing is there: RepairDB knows
   // families by their tables alone.
   std::vector<std::string> without_table;

@@ -6,8 +6,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
+#include "replication/session/escape_text.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/table_properties.h"
@@ -124,6 +126,15 @@ Status TablesToKeep(Env* env, const std::string& directory,
     tables->push_back(name);
   }
   return Status::OK();
+}
+
+std::string DescribeTable(Env* env, const std::string& table) {
+  const Properties properties = PropertiesOf(env, table);
+  if (properties == nullptr) return {};
+  return std::to_string(properties->num_entries) +
+         (properties->num_entries == 1 ? " entry" : " entries") +
+         " of the column family '" +
+         EscapeText(properties->column_family_name) + "'";
 }
 
 }  // namespace rocksync

@@ -258,8 +258,10 @@ void Scrub::PassOver(const Status& status, const std::string& where,
       "it: " +
           passed_over + "; the database's LOG names them; the latest: " + where,
       status.ToString() +
-          "; open the database again and scrub it, and if that ends so too, "
-          "replace this replica");
+          "; peers send again the pairs of it that the index knows "
+          "(scrub.repaired counts them), but the damaged file stays: open the "
+          "database again and scrub it, and if that ends so too, replace this "
+          "replica");
 }
 
 Status Scrub::StepIndex(uint64_t* bytes) {

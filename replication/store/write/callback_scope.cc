@@ -23,6 +23,20 @@ rocksdb::Status RefuseIn(Callback callback) {
       "let another thread write, and do not wait for it in the hook");
 }
 
+const char* TextOf(Callback callback) {
+  switch (callback) {
+    case Callback::kUpdate:
+      return "the function that Update calls";
+    case Callback::kApplyHook:
+      return "the apply hook";
+    case Callback::kProgress:
+      return "the progress callback";
+    case Callback::kDifference:
+      break;
+  }
+  return "the function that Verify calls";
+}
+
 }  // namespace
 
 CallbackScope::CallbackScope(const IndexedDB* indexed, Callback callback)
@@ -30,7 +44,10 @@ CallbackScope::CallbackScope(const IndexedDB* indexed, Callback callback)
       callback_(callback),
       outer_(std::exchange(innermost, this)) {}
 
-CallbackScope::~CallbackScope() { innermost = outer_; }
+CallbackScope::~CallbackScope() {
+  innermost = outer_;
+  if (callback_ != Callback::kUpdate) EndForkedChild(TextOf(callback_));
+}
 
 const CallbackScope* CallbackScope::Innermost(const IndexedDB* indexed) {
   const CallbackScope* scope = innermost;
@@ -50,18 +67,7 @@ rocksdb::Status CheckNotInCallback(const IndexedDB* indexed) {
 
 const char* CallbackHere(const IndexedDB* indexed) {
   const CallbackScope* const scope = CallbackScope::Innermost(indexed);
-  if (scope == nullptr) return nullptr;
-  switch (scope->callback_) {
-    case Callback::kUpdate:
-      return "the function that Update calls";
-    case Callback::kApplyHook:
-      return "the apply hook";
-    case Callback::kProgress:
-      return "the progress callback";
-    case Callback::kDifference:
-      break;
-  }
-  return "the function that Verify calls";
+  return scope == nullptr ? nullptr : TextOf(scope->callback_);
 }
 
 bool IsInCallback() { return innermost != nullptr; }

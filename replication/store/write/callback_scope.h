@@ -23,6 +23,8 @@ enum class Callback : uint8_t {
 
 // While it lives, this thread runs such a function of this database. Scopes
 // nest: a function may change another database, which has a hook of its own.
+// A child of fork that returns from a function which a thread of the library
+// calls ends with a message; Update returns an error there.
 class CallbackScope {
  public:
   CallbackScope(const IndexedDB* indexed, Callback callback);

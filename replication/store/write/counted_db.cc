@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "replication/base/forked.h"
 #include "replication/store/write/patience.h"
 
 namespace rocksync {
@@ -30,6 +31,11 @@ CountedDB::CountedDB(rocksdb::DB* db, std::shared_ptr<const LogWatch> log)
     : StackableDB(Borrowed(db)),
       log_(std::move(log)),
       base_(db->GetLatestSequenceNumber()) {}
+
+Status CountedDB::LogStatus() const {
+  const Status here = CheckMayWriteHere();
+  return here.ok() ? log_->status() : here;
+}
 
 CountedDB::Cell* CountedDB::MyCell() {
   static std::atomic<size_t> threads{0};
@@ -130,6 +136,8 @@ bool CountedDB::CountForeign(const std::function<bool()>& cancelled,
 }
 
 Status CountedDB::Alone(const std::function<Status()>& work) {
+  const Status writable = LogStatus();
+  if (!writable.ok()) return writable;
   const std::lock_guard lock(counting_);
   gate_.store(1);
   while (!Drain({})) {
@@ -224,7 +232,7 @@ Status CountedDB::Merge(const WriteOptions& options, ColumnFamilyHandle* family,
 
 Status CountedDB::Write(const WriteOptions& options,
                         rocksdb::WriteBatch* batch) {
-  if (batch == nullptr) return db_->Write(options, batch);
+  if (batch == nullptr) return db_->Write(options, batch);  // an error
   return Counted(options, batch->Count(),
                  [&] { return db_->Write(options, batch); });
 }
@@ -245,6 +253,8 @@ Status CountedDB::Count(const WriteOptions& options, uint64_t numbers,
 }
 
 Status CountedDB::Ingest(const std::function<Status()>& ingestion) {
+  const Status writable = LogStatus();
+  if (!writable.ok()) return writable;
   ++ingestions_begun_;
   const Status status = ingestion();
   ++ingestions_done_;

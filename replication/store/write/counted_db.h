@@ -1,6 +1,7 @@
 // The database as the library writes to it: every sequence number that such a
 // write takes is counted, so that one which nobody here took shows that
-// there was a foreign write. And nothing is written to a log that failed.
+// there was a foreign write. And nothing is written to a log that failed, nor
+// in a child of fork, by whatever way the call came here.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_COUNTED_DB_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_COUNTED_DB_H_
@@ -40,8 +41,9 @@ class CountedDB final : public rocksdb::StackableDB {
   // `db` must outlive this. `log` is a listener of `db`.
   CountedDB(rocksdb::DB* db, std::shared_ptr<const LogWatch> log);
 
-  // Whether the log can be written; if not, writes and syncs end with this.
-  rocksdb::Status LogStatus() const { return log_->status(); }
+  // Whether the log can be written, and by this process; if not, writes and
+  // syncs end with this.
+  rocksdb::Status LogStatus() const;
   rocksdb::Status WritesStopped() const { return log_->writes_stopped(); }
 
   // How many sequence numbers foreign writes took. Writers wait only if some

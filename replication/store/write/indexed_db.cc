@@ -105,12 +105,8 @@ void IndexedDB::RemoveEntry(rocksdb::WriteBatch* batch,
 
 Status IndexedDB::CheckOpen() const {
   // Before any lock is taken, which a thread of the parent may have held.
-  if (InForkedChild()) {
-    return Status::NotSupported(
-        "rocksync: this process was forked from the one that opened the "
-        "database, and shares its files",
-        "write from that one; a child may exec, or leave by _exit");
-  }
+  const Status here = CheckMayWriteHere();
+  if (!here.ok()) return here;
   return closed_
              ? Status::ShutdownInProgress("rocksync: the database is closed")
              : Status::OK();

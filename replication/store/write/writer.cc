@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "replication/base/forked.h"
 #include "replication/session/escape_text.h"
 #include "replication/store/index/plain_value.h"
 #include "replication/store/write/batch_rewriter.h"
@@ -433,6 +434,8 @@ Status Writer::Update(const WriteOptions& options,
     const CallbackScope scope(indexed_, Callback::kUpdate);
     status = change(&after);
   }
+  // It may have called fork, and this be the child.
+  if (status.ok()) status = CheckMayWriteHere();
   if (!status.ok()) return status;
   if (after.size() != keys.size()) {
     return Status::InvalidArgument(

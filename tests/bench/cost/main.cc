@@ -15,6 +15,7 @@
 #include "rocksdb/statistics.h"
 #include "rocksync/replicated_db.h"
 #include "rocksync/replicator.h"
+#include "tests/bench/number_check.h"
 #include "tests/bench/scratch_option.h"
 #include "tests/support/open_plain.h"
 #include "tests/support/temporary_directory.h"
@@ -241,7 +242,9 @@ int Main(int argc, char** argv) {
   std::string parent = std::filesystem::temp_directory_path();
   uint64_t keys = 200'000;
   bench::AddScratchOption(&app, &parent);
-  app.add_option("--keys", keys, "how many keys")->capture_default_str();
+  app.add_option("--keys", keys, "how many keys")
+      ->capture_default_str()
+      ->check(bench::Number(1, 1e9));
   CLI11_PARSE(app, argc, argv);
   const TemporaryDirectory scratch(parent);
   const std::string& directory = scratch.path();

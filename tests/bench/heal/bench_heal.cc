@@ -12,6 +12,7 @@
 #include "tests/bench/heal/heal_cases.h"
 #include "tests/bench/heal/measured.h"
 #include "tests/bench/heal/serving_process.h"
+#include "tests/bench/number_check.h"
 #include "tests/bench/scratch_option.h"
 #include "tests/support/temporary_directory.h"
 
@@ -31,10 +32,14 @@ int Main(int argc, char** argv) {
   std::string parent = std::filesystem::temp_directory_path();
   app.add_flag("--json", json, "a JSON object a line");
   app.add_option("--scale", scale, "multiplies the numbers of pairs")
-      ->check(CLI::PositiveNumber);
+      ->check(Number(1e-4, 100));
   app.add_option("--runs", runs, "lines of each case")
       ->check(CLI::PositiveNumber);
-  app.add_option("--only", only, "one case by name; may be repeated");
+  std::vector<std::string> names;
+  for (const HealCase& heal : HealCases(scale)) names.push_back(heal.name);
+  for (const CloneCase& clone : CloneCases(scale)) names.push_back(clone.name);
+  app.add_option("--only", only, "one case by name; may be repeated")
+      ->check(CLI::IsMember(names));
   AddScratchOption(&app, &parent);
   app.add_option(kServeOption, serve, "for this program itself")->group("");
   app.add_option(kCertificatesOption, certificates, "for this program itself")

@@ -352,7 +352,8 @@ int main(int argc, char** argv) {
   }
   rocksync::Settings settings;
   CLI::App app("How soon a write is on another replica, and what that costs");
-  std::string parent = "build";  // on a disk, which /tmp may not be
+  // On a disk, which /tmp may not be.
+  std::string parent = std::filesystem::is_directory("build") ? "build" : ".";
   rocksync::bench::AddScratchOption(&app, &parent);
   app.add_option("--seconds", settings.seconds, "Of each measurement")
       ->capture_default_str()

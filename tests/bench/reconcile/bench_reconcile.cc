@@ -14,6 +14,7 @@
 
 #include "replication/session/session.h"
 #include "rocksync/replicator.h"
+#include "tests/bench/number_check.h"
 #include "tests/bench/reconcile/from_index.h"
 #include "tests/bench/reconcile/merkle.h"
 #include "tests/bench/reconcile/reconciliation.h"
@@ -268,9 +269,12 @@ bool RunGrid(Settings s) {
 int Main(int argc, char** argv) {
   CLI::App app("Bytes, round trips and CPU of making two sets equal.");
   Settings s;
-  CLI::Option* n = app.add_option("--n", s.n, "elements of the larger side");
-  app.add_option("--only-a", s.only_a, "elements that only a holds");
-  app.add_option("--only-b", s.only_b, "elements that only b holds");
+  CLI::Option* n = app.add_option("--n", s.n, "elements of the larger side")
+                       ->check(Number(1, 1e10));
+  app.add_option("--only-a", s.only_a, "elements that only a holds")
+      ->check(Number(0, 1e10));
+  app.add_option("--only-b", s.only_b, "elements that only b holds")
+      ->check(Number(0, 1e10));
   app.add_option("--mode", s.mode, "adaptive, dbf, bloom or merkle")
       ->check(CLI::IsMember({"adaptive", "dbf", "bloom", "merkle"}));
   app.add_option("--prefer", s.prefer, "bytes or round_trips")
@@ -283,7 +287,8 @@ int Main(int argc, char** argv) {
       app.add_option("--false-positive-rate", s.false_positive_rate,
                      "of dbf (default 0.5) and bloom (0.01)")
           ->check(CLI::Range(1e-9, 0.999));
-  app.add_option("--pair-bytes", s.pair_bytes, "cost of a pair in vain");
+  app.add_option("--pair-bytes", s.pair_bytes, "cost of a pair in vain")
+      ->check(Number(0, 1e9));
   const std::map<std::string, Hashes> kinds = {
       {"random", Hashes::kRandom},
       {"equal_high", Hashes::kEqualHigh},
@@ -303,7 +308,8 @@ int Main(int argc, char** argv) {
                "--only-a 500 --only-b 500)");
   app.add_option("--overwrites", s.overwrites,
                  "with --from-index: scattered, the same on both sides, "
-                 "before a second session");
+                 "before a second session")
+      ->check(Number(0, 1e10));
   app.add_flag("--slice", s.slice,
                "time one slice of 50 % (default --n 1000000 --runs 31)");
   std::string parent = std::filesystem::temp_directory_path();

@@ -17,6 +17,7 @@
 #include "nlohmann/json.hpp"
 #include "replication/session/session.h"
 #include "rocksync/replicator.h"
+#include "tests/bench/number_check.h"
 #include "tests/bench/reconcile/counting_view.h"
 #include "tests/bench/reconcile/disk_replicas.h"
 #include "tests/bench/reconcile/process_memory.h"
@@ -225,25 +226,32 @@ bool RunAll(const Settings& s) {
   return true;
 }
 
+constexpr double kMostPairs = 1e10;
+
 int Main(int argc, char** argv) {
   CLI::App app(
       "Whole sessions between two databases on disk, at the options of a "
       "Replicator; medians.");
   Settings s;
-  app.add_option("--n", s.sizes, "pairs of each replica; may be repeated");
+  app.add_option("--n", s.sizes, "pairs of each replica; may be repeated")
+      ->check(Number(1, kMostPairs));
   app.add_option("--runs", s.runs, "sessions a line")
       ->check(CLI::PositiveNumber);
   app.add_flag("--json", s.json, "a JSON object a line");
   app.add_flag("--plan", s.plan, "what the exchanges planned, on stderr");
-  app.add_option("--only-a", s.cell.only_a, "one line: pairs that only a has");
-  app.add_option("--only-b", s.cell.only_b, "and only b");
-  app.add_option("--overwrites", s.cell.overwritten, "of pairs, on a");
+  app.add_option("--only-a", s.cell.only_a, "one line: pairs that only a has")
+      ->check(Number(0, kMostPairs));
+  app.add_option("--only-b", s.cell.only_b, "and only b")
+      ->check(Number(0, kMostPairs));
+  app.add_option("--overwrites", s.cell.overwritten, "of pairs, on a")
+      ->check(Number(0, kMostPairs));
   app.add_option("--writes", s.cell.writes_per_second,
-                 "a second on either side, during the session");
+                 "a second on either side, during the session")
+      ->check(Number(0, 1e6));
   app.add_option("--session-bytes", s.session_bytes,
                  "max_session_bytes of both")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(Number(4 << 20, 1e12));
   app.add_flag("--round-trips", s.round_trips, "that line prefers round trips");
   std::string parent = std::filesystem::temp_directory_path();
   AddScratchOption(&app, &parent);

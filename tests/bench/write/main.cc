@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "tests/bench/number_check.h"
 #include "tests/bench/scratch_option.h"
 #include "tests/bench/write/workload.h"
 #include "tests/support/temporary_directory.h"
@@ -128,7 +129,7 @@ int Main(int argc, char** argv) {
                  "10^7 puts to the end of all flushes and compactions, and "
                  "digests what readying them reads after 10^5 overwrites of "
                  "10^7 pairs")
-      ->check(CLI::PositiveNumber)
+      ->check(Number(1e-4, 100))
       ->capture_default_str();
   app.add_option("--only", only,
                  "One workload by name; another name prints them all");

@@ -269,6 +269,32 @@ TEST_F(RepairTest, OfATableThatIsLostOrDamaged) {
   }
 }
 
+TEST_F(RepairTest, SaysWhatATableHadThatOneBlockOfDoesNotRead) {
+  ASSERT_ROCKS_OK(Open());
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_ROCKS_OK(Put("key" + std::to_string(i), std::string(50, 'v')));
+  }
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  const std::vector<fs::path> tables = TablesOf("default");
+  ASSERT_EQ(tables.size(), 1u);
+  {
+    std::fstream table(tables.front(),
+                       std::ios::in | std::ios::out | std::ios::binary);
+    table.seekp(500);
+    table << "damaged";
+  }
+  EXPECT_EQ(Repair(), 1) << err_.str();
+  EXPECT_THAT(
+      out_.str(),
+      HasSubstr(
+          tables.front().filename().string() +
+          ", 1000 entries of the column family 'default', was left out as "
+          "a whole"));
+  EXPECT_THAT(out_.str(), HasSubstr("`rocksync rescue`"));
+}
+
 TEST_F(RepairTest, OfALostIndex) {
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(Put("key", "value"));
