@@ -649,7 +649,6 @@ class ReplicatedDB : public VersionSpecificDB {
   ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store);
 
   // VersionSpecificDB's.
-  rocksdb::Status CheckOpen() const override;
   rocksdb::Status CheckKnown(
       rocksdb::ColumnFamilyHandle* family) const override;
   rocksdb::Status CheckSetOptions(

@@ -184,8 +184,6 @@ class VersionSpecificDB : public rocksdb::StackableDB {
  protected:
   using StackableDB::StackableDB;
 
-  // OK: it is open, and this is the process that opened it.
-  virtual rocksdb::Status CheckOpen() const = 0;
   // OK: the handle is of a family of this database.
   virtual rocksdb::Status CheckKnown(
       rocksdb::ColumnFamilyHandle* family) const = 0;

@@ -132,14 +132,14 @@ ReplicaIdentity ReplicatedDB::Identity() const {
 
 Status ReplicatedDB::SetMembers(uint64_t epoch,
                                 const std::vector<uint64_t>& replica_ids) {
-  Status status = CheckOpen();
+  Status status = store_->indexed()->CheckOpen();
   if (status.ok()) status = CheckNotInCallback(store_->indexed());
   return status.ok() ? store_->membership()->SetMembers(epoch, replica_ids)
                      : status;
 }
 
 Status ReplicatedDB::CollectTombstones() {
-  Status status = CheckOpen();
+  Status status = store_->indexed()->CheckOpen();
   if (status.ok()) status = CheckNotInCallback(store_->indexed());
   return status.ok() ? store_->membership()->Advance() : status;
 }
@@ -269,8 +269,8 @@ Status ReplicatedDB::MayPass(ColumnFamilyHandle* family,
 Status ReplicatedDB::CheckSetOptions(
     ColumnFamilyHandle* family,
     const std::unordered_map<std::string, std::string>& options) const {
-  const Status open = CheckOpen();
-  if (!open.ok()) return open;
+  const Status here = CheckMayWriteHere();
+  if (!here.ok()) return here;
   const FamiliesInUse now = store_->indexed()->families();
   const Family* const replicated = store_->families()->Find(*now, family);
   if (replicated == nullptr) return CheckKnown(family);
@@ -401,10 +401,6 @@ Status ReplicatedDB::CompactFiles(
 
 // Not data.
 
-Status ReplicatedDB::CheckOpen() const {
-  return store_->indexed()->CheckOpen();
-}
-
 Status ReplicatedDB::CheckKnown(ColumnFamilyHandle* family) const {
   return store_->families()->CheckKnown(family);
 }
@@ -464,64 +460,64 @@ Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
 }
 
 Status ReplicatedDB::Resume() {
-  const Status open = CheckOpen();
-  return open.ok() ? db_->Resume() : open;
+  const Status here = CheckMayWriteHere();
+  return here.ok() ? db_->Resume() : here;
 }
 
 Status ReplicatedDB::FlushWAL(bool sync) {
-  const Status open = CheckOpen();
+  const Status open = store_->indexed()->CheckOpen();
   return open.ok() ? Counted()->FlushWAL(sync) : open;
 }
 
 Status ReplicatedDB::SyncWAL() {
-  const Status open = CheckOpen();
+  const Status open = store_->indexed()->CheckOpen();
   return open.ok() ? Counted()->SyncWAL() : open;
 }
 
 Status ReplicatedDB::SetDBOptions(
     const std::unordered_map<std::string, std::string>& options) {
-  const Status open = CheckOpen();
-  return open.ok() ? db_->SetDBOptions(options) : open;
+  const Status here = CheckMayWriteHere();
+  return here.ok() ? db_->SetDBOptions(options) : here;
 }
 
 Status ReplicatedDB::PauseBackgroundWork() {
-  const Status open = CheckOpen();
-  return open.ok() ? db_->PauseBackgroundWork() : open;
+  const Status here = CheckMayWriteHere();
+  return here.ok() ? db_->PauseBackgroundWork() : here;
 }
 
 Status ReplicatedDB::ContinueBackgroundWork() {
-  const Status open = CheckOpen();
-  return open.ok() ? db_->ContinueBackgroundWork() : open;
+  const Status here = CheckMayWriteHere();
+  return here.ok() ? db_->ContinueBackgroundWork() : here;
 }
 
 Status ReplicatedDB::LockWAL() {
-  const Status open = CheckOpen();
-  return open.ok() ? db_->LockWAL() : open;
+  const Status here = CheckMayWriteHere();
+  return here.ok() ? db_->LockWAL() : here;
 }
 
 Status ReplicatedDB::UnlockWAL() {
-  const Status open = CheckOpen();
-  return open.ok() ? db_->UnlockWAL() : open;
+  const Status here = CheckMayWriteHere();
+  return here.ok() ? db_->UnlockWAL() : here;
 }
 
 Status ReplicatedDB::DisableFileDeletions() {
-  const Status open = CheckOpen();
-  return open.ok() ? db_->DisableFileDeletions() : open;
+  const Status here = CheckMayWriteHere();
+  return here.ok() ? db_->DisableFileDeletions() : here;
 }
 
 Status ReplicatedDB::GetLiveFiles(std::vector<std::string>& files,
                                   uint64_t* manifest_bytes,
                                   bool flush_memtable) {
-  const Status open = CheckOpen();
-  return open.ok() ? db_->GetLiveFiles(files, manifest_bytes, flush_memtable)
-                   : open;
+  const Status here = CheckMayWriteHere();
+  return here.ok() ? db_->GetLiveFiles(files, manifest_bytes, flush_memtable)
+                   : here;
 }
 
 Status ReplicatedDB::GetLiveFilesStorageInfo(
     const rocksdb::LiveFilesStorageInfoOptions& options,
     std::vector<rocksdb::LiveFileStorageInfo>* files) {
-  const Status open = CheckOpen();
-  return open.ok() ? db_->GetLiveFilesStorageInfo(options, files) : open;
+  const Status here = CheckMayWriteHere();
+  return here.ok() ? db_->GetLiveFilesStorageInfo(options, files) : here;
 }
 
 void ReplicatedDB::GetAllColumnFamilyMetaData(

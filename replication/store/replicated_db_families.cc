@@ -55,7 +55,7 @@ Status ReplicatedDB::CreateColumnFamily(const ColumnFamilyOptions& options,
                                         ColumnFamilyHandle** handle) {
   *handle = nullptr;
   Status status = CheckNotInCallback(store_->indexed());
-  if (status.ok()) status = CheckOpen();
+  if (status.ok()) status = store_->indexed()->CheckOpen();
   if (status.ok()) status = store_->families()->CheckNew(name, options);
   if (status.ok()) {
     status = CheckKeptMemtables({{name, options}}, db_->GetDBOptions());
@@ -102,7 +102,7 @@ Status ReplicatedDB::DropColumnFamily(ColumnFamilyHandle* family) {
                                    "close the database and detach it");
   }
   Status status = CheckNotInCallback(store_->indexed());
-  if (status.ok()) status = CheckOpen();
+  if (status.ok()) status = store_->indexed()->CheckOpen();
   return status.ok() ? store_->DropFamily(family) : status;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "replication/base/forked.h"
 #include "replication/store/write/counted_db.h"
 
 namespace rocksync {
@@ -109,8 +110,8 @@ Status VersionSpecificDB::DEPRECATED_DeleteFile(std::string name) {
 }
 
 Status VersionSpecificDB::EnableFileDeletions(bool force) {
-  const Status open = CheckOpen();
-  return open.ok() ? EnableDeletionOfFiles(db_, force) : open;
+  const Status here = CheckMayWriteHere();
+  return here.ok() ? EnableDeletionOfFiles(db_, force) : here;
 }
 
 Status VersionSpecificDB::EnableFileDeletions() {
