@@ -2,7 +2,7 @@
 // fetched. A kernel supplies how lines are found, tested and filled:
 //
 //   struct Lines {
-//     // Finds the lines of so many keys of a batch, from `at` on.
+//     // PureLeaves the lines of so many keys of a batch, from `at` on.
 //     static constexpr size_t kLocated;
 //     static void Locate(uint64_t line_count, uint32_t window, size_t at,
 //                        KeyBatch* batch);
@@ -49,7 +49,7 @@ struct KeyBatch {
   alignas(64) uint64_t second[kKernelBatch];
 };
 
-// Finds the lines of the hashes in the batch.
+// PureLeaves the lines of the hashes in the batch.
 template <class Lines>
 ROCKSYNC_INLINE void LocateBatch(uint64_t line_count, uint32_t window,
                                  size_t count, KeyBatch* batch) {

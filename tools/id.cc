@@ -29,7 +29,7 @@ using rocksdb::Status;
 Status CheckItsOwn(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
                    const std::string& directory,
                    const IdentityRecord& identity) {
-  Traces traces;
+  ProvenanceFacts traces;
   traces.has_index = true;
   traces.index_complete = true;
   Marker marker;

@@ -656,9 +656,9 @@ class ReplicatedDB : public VersionSpecificDB {
       const std::unordered_map<std::string, std::string>& options)
       const override;
   void Hold(rocksdb::Cleanable* iterator) override;
-  rocksdb::Status MayPass(rocksdb::ColumnFamilyHandle* family,
-                          const std::string& call,
-                          const std::string& remedy) const override;
+  rocksdb::Status CheckNotReplicated(rocksdb::ColumnFamilyHandle* family,
+                                     const std::string& call,
+                                     const std::string& remedy) const override;
   CountedDB* Counted() const override;
   rocksdb::Status Import(const rocksdb::ColumnFamilyOptions& options,
                          const std::string& name,

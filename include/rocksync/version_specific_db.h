@@ -188,9 +188,9 @@ class VersionSpecificDB : public rocksdb::StackableDB {
   virtual rocksdb::Status CheckKnown(
       rocksdb::ColumnFamilyHandle* family) const = 0;
   // OK: `call` may go on to RocksDB, as the family is not replicated.
-  virtual rocksdb::Status MayPass(rocksdb::ColumnFamilyHandle* family,
-                                  const std::string& call,
-                                  const std::string& remedy) const = 0;
+  virtual rocksdb::Status CheckNotReplicated(
+      rocksdb::ColumnFamilyHandle* family, const std::string& call,
+      const std::string& remedy) const = 0;
   // OK: a family may have the options that it would have with these.
   virtual rocksdb::Status CheckSetOptions(
       rocksdb::ColumnFamilyHandle* family,

@@ -56,12 +56,12 @@ rocksdb::Status AdminClient::Open(const AdminTarget& target,
 
 rocksdb::Status AdminClient::Ask(const Request& request) {
   Admission admission;
-  const rocksdb::Status s =
-      AuthHelloAt({.cluster = target_.cluster,
-                   .secret = target_.secret,
-                   .shown_id = target_.transport->replica_id(),
-                   .timeout = std::min(kProveTimeout, target_.timeout)},
-                  connection_->get(), &admission);
+  const rocksdb::Status s = AuthenticateAsDialer(
+      {.cluster = target_.cluster,
+       .secret = target_.secret,
+       .shown_id = target_.transport->replica_id(),
+       .timeout = std::min(kProveTimeout, target_.timeout)},
+      connection_->get(), &admission);
   if (!s.ok()) return s;
   seed_.dialer_nonce = admission.dialer_nonce;
   seed_.listener_nonce = admission.listener_nonce;

@@ -21,7 +21,7 @@
 #include "replication/peering/admission.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/open_connections.h"
-#include "replication/peering/slow_link.h"
+#include "replication/peering/slow_network.h"
 #include "replication/store/open/newer_rocksdb.h"
 
 namespace rocksync {
@@ -170,11 +170,12 @@ class CloneConnection {
     if (!s.ok()) return s;
     connection_.emplace(crew_->connections(), std::move(made));
     Admission admission;
-    s = AuthHelloAt({.cluster = credentials.cluster,
-                     .secret = credentials.secret,
-                     .shown_id = options_.transport->replica_id(),
-                     .timeout = std::min(kProveTimeout, options_.io_timeout)},
-                    connection_->get(), &admission);
+    s = AuthenticateAsDialer(
+        {.cluster = credentials.cluster,
+         .secret = credentials.secret,
+         .shown_id = options_.transport->replica_id(),
+         .timeout = std::min(kProveTimeout, options_.io_timeout)},
+        connection_->get(), &admission);
     if (!s.ok()) return s;
     connection()->SetFrameLimit(kMaxFrameBytes);  // for the list
     s = Send(AskMessage(credentials.secret, admission.auth_hello,

@@ -39,13 +39,15 @@ void Sayings::Note(uint64_t replica_id, const IncarnationId& incarnation,
                    const Announcement& said) {
   if (said.gc.Find(replica_id) == nullptr) return;
   Last& last = last_[replica_id];
-  const Said before = last.incarnation == incarnation ? last.said : Said{};
+  const Reported before =
+      last.incarnation == incarnation ? last.said : Reported{};
   last = {incarnation,
           {std::max(said.reading, before.reading),
            std::max(said.gc.max_acknowledged, before.max_acknowledged)}};
 }
 
-Said Sayings::Of(uint64_t replica_id, const IncarnationId& incarnation) const {
+Reported Sayings::Of(uint64_t replica_id,
+                     const IncarnationId& incarnation) const {
   const auto last = last_.find(replica_id);
   if (last == last_.end() || last->second.incarnation != incarnation) return {};
   return last->second.said;

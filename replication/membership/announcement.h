@@ -37,12 +37,12 @@ class Sayings {
   // A member of the list that it says it has.
   void Note(uint64_t replica_id, const IncarnationId& incarnation,
             const Announcement& said);
-  Said Of(uint64_t replica_id, const IncarnationId& incarnation) const;
+  Reported Of(uint64_t replica_id, const IncarnationId& incarnation) const;
 
  private:
   struct Last {
     IncarnationId incarnation;
-    Said said;
+    Reported said;
   };
   std::map<uint64_t, Last> last_;  // by replica id
 };

@@ -82,15 +82,15 @@ absl::Status GetGcState(std::string_view* input, SetupFacts* facts) {
   return absl::OkStatus();
 }
 
-RefusalReason ReasonOf(Meeting meeting) {
+RefusalReason ReasonOf(PeerVerdict meeting) {
   switch (meeting) {
-    case Meeting::kNotMember:
+    case PeerVerdict::kNotMember:
       return RefusalReason::kNotMember;
     // Marks no replica as superseded for good: two set-ups of one incarnation
     // may cross on two connections, and then the next attempt goes through.
-    case Meeting::kAcknowledgedMore:
+    case PeerVerdict::kAcknowledgedMore:
       return RefusalReason::kAcknowledgedMore;
-    case Meeting::kOutOfReach:
+    case PeerVerdict::kOutOfReach:
       return RefusalReason::kOutOfReach;
     default:
       return RefusalReason::kEpoch;
@@ -358,16 +358,16 @@ absl::Status Setup::RefuseOwnIdentity() {
 }
 
 absl::Status Setup::CheckMembership() {
-  SaidByBoth said;
+  ReportedByBoth said;
   if (policy_.said) {
     said = policy_.said(peer_.replica_id, peer_.incarnation);
   }
-  const MeetingVerdict verdict =
-      mine_.gc.JudgeMeeting(mine_.replica_id, peer_.gc, peer_.replica_id, said);
+  const PeerJudgement verdict =
+      mine_.gc.JudgePeer(mine_.replica_id, peer_.gc, peer_.replica_id, said);
   meeting_ = verdict.meeting;
   // What is known of the peer's incarnation explains better why it acknowledged
   // too much.
-  if (!verdict.why.empty() && meeting_ != Meeting::kAcknowledgedMore) {
+  if (!verdict.why.empty() && meeting_ != PeerVerdict::kAcknowledgedMore) {
     return Refuse(ReasonOf(meeting_), verdict.why);
   }
   const absl::Status status = CheckIncarnations();

@@ -81,8 +81,8 @@ struct SetupPolicy {
   // The latest incarnation that this replica remembers of another.
   std::function<std::optional<Incarnation>(uint64_t replica_id)> remembered;
   // What both are known to have said in their present incarnations.
-  std::function<SaidByBoth(uint64_t replica_id,
-                           const IncarnationId& incarnation)>
+  std::function<ReportedByBoth(uint64_t replica_id,
+                               const IncarnationId& incarnation)>
       said;
 };
 
@@ -128,7 +128,7 @@ class Setup {
   const SetupFacts& peer() const { return peer_; }
   // kAlike: sessions may begin. kLearn or kTeach: one side has the newer member
   // list; it installs nothing by itself, and the two should meet again.
-  Meeting meeting() const { return meeting_; }
+  PeerVerdict meeting() const { return meeting_; }
   // For the sessions of this connection; count session_number up from 0.
   SessionSeed seed() const;
 
@@ -165,7 +165,7 @@ class Setup {
   bool met_copy_ = false;
   bool acknowledged_more_ = false;
   SetupFacts peer_;
-  Meeting meeting_ = Meeting::kAlike;
+  PeerVerdict meeting_ = PeerVerdict::kAlike;
   std::string my_setup_;  // whole messages, for the confirmation
   std::string peer_setup_;
   std::deque<std::string> outbox_;

@@ -78,7 +78,7 @@ bool GcState::HasListOf(const GcState& other) const {
 }
 
 bool GcState::ReadingWentBack(uint64_t peer_id, uint64_t peer_reading,
-                              const Said& said) const {
+                              const Reported& said) const {
   const Member* const peer = Find(peer_id);
   return peer != nullptr &&
          std::max(peer_reading, said.reading) < peer->summary;

@@ -88,7 +88,7 @@ struct Terms {
 };
 
 // Whether two replicas may talk, by their member lists.
-enum class Meeting : uint8_t {
+enum class PeerVerdict : uint8_t {
   kAlike,       // one list: sessions may begin
   kLearn,       // the peer's is newer and has a place for this replica: install
                 // it, and meet again
@@ -99,8 +99,8 @@ enum class Meeting : uint8_t {
   kAcknowledgedMore,  // one acknowledged more than it now knows of: an older
                       // state of its disk is back
 };
-struct MeetingVerdict {
-  Meeting meeting = Meeting::kAlike;
+struct PeerJudgement {
+  PeerVerdict meeting = PeerVerdict::kAlike;
   std::string why;           // and the remedy, if they may not talk
   uint64_t rolled_back = 0;  // kAcknowledgedMore: which of the two
 };
@@ -108,13 +108,13 @@ struct MeetingVerdict {
 // What a replica is known to have said of itself in its present incarnation
 // (announcement.h). Messages of one incarnation may be overtaken on another
 // connection; then the older one does not show that the replica went back.
-struct Said {
+struct Reported {
   uint64_t reading = 0;
   uint64_t max_acknowledged = 0;
 };
-struct SaidByBoth {
-  Said mine;
-  Said theirs;
+struct ReportedByBoth {
+  Reported mine;
+  Reported theirs;
 };
 
 // Whether to move the stable time, if so many tombstones of so many elements
@@ -180,15 +180,14 @@ struct GcState {
   // Whether this replica may talk to a peer that says `peer`. Both sides come
   // to the same verdict, kLearn and kTeach exchanged, unless one of them knows
   // that a message was overtaken.
-  MeetingVerdict JudgeMeeting(uint64_t my_id, const GcState& peer,
-                              uint64_t peer_id,
-                              const SaidByBoth& said = {}) const;
+  PeerJudgement JudgePeer(uint64_t my_id, const GcState& peer, uint64_t peer_id,
+                          const ReportedByBoth& said = {}) const;
 
   // The peer's reading is smaller than one that it gave before: it was rolled
   // back, even if it is met for the first time. `said`: what it has said itself
   // in this incarnation.
   bool ReadingWentBack(uint64_t peer_id, uint64_t peer_reading,
-                       const Said& said) const;
+                       const Reported& said) const;
 
   // Whether the peer says (`peer`, see Announcement::AsTrusted) that it runs in
   // the incarnation in which it was met, and descends from all that is known of
@@ -230,8 +229,7 @@ struct GcState {
   // After kLearn: takes over the peer's list. `has_data`: this replica holds
   // anything at all. kOutOfReach: it is new in the list, and its data may have
   // been deleted and collected; nothing changes. Else kAlike.
-  MeetingVerdict InstallList(const GcState& peer, uint64_t my_id,
-                             bool has_data);
+  PeerJudgement InstallList(const GcState& peer, uint64_t my_id, bool has_data);
 
   // --- Knowledge ---
 

@@ -13,10 +13,10 @@ namespace {
 
 // `holder`: whose list that is; both replicas read the text. `was_member`: of
 // an earlier list, which the replica itself still has.
-MeetingVerdict NotMember(uint64_t id, uint64_t epoch, uint64_t holder,
-                         bool was_member) {
+PeerJudgement NotMember(uint64_t id, uint64_t epoch, uint64_t holder,
+                        bool was_member) {
   return {
-      Meeting::kNotMember,
+      PeerVerdict::kNotMember,
       absl::StrCat("replica ", ReplicaIdHex(id),
                    " is not in the member list of epoch ", epoch,
                    ", which replica ", ReplicaIdHex(holder), " has; ",
@@ -27,9 +27,9 @@ MeetingVerdict NotMember(uint64_t id, uint64_t epoch, uint64_t holder,
                    " it anew, as a new replica")};
 }
 
-MeetingVerdict AcknowledgedMore(uint64_t id) {
+PeerJudgement AcknowledgedMore(uint64_t id) {
   return {
-      Meeting::kAcknowledgedMore,
+      PeerVerdict::kAcknowledgedMore,
       absl::StrCat("replica ", ReplicaIdHex(id),
                    " has lost state that it had acknowledged; if this goes"
                    " on, an older state of its disk is back: export what"
@@ -41,9 +41,9 @@ MeetingVerdict AcknowledgedMore(uint64_t id) {
       id};
 }
 
-MeetingVerdict BehindWithData(uint64_t id) {
+PeerJudgement BehindWithData(uint64_t id) {
   return {
-      Meeting::kOutOfReach,
+      PeerVerdict::kOutOfReach,
       absl::StrCat("replica ", ReplicaIdHex(id),
                    " may hold pairs that other members have deleted: it"
                    " joined with data, or took pairs of a member that"
@@ -69,7 +69,7 @@ uint64_t KnownAcknowledged(const GcState& witness, uint64_t id,
 // What is acknowledged is written down before it is said, so nobody who kept
 // its disk falls behind what others heard of it.
 bool FellBehind(const GcState& itself, uint64_t id, uint64_t since,
-                const Said& said, const GcState& witness) {
+                const Reported& said, const GcState& witness) {
   return std::max(itself.max_acknowledged, said.max_acknowledged) <
          KnownAcknowledged(witness, id, since);
 }
@@ -77,7 +77,8 @@ bool FellBehind(const GcState& itself, uint64_t id, uint64_t since,
 // Of two with one list, or of which `newer` has the newer one.
 std::optional<uint64_t> RolledBack(const GcState& newer, const GcState& mine,
                                    uint64_t my_id, const GcState& peer,
-                                   uint64_t peer_id, const SaidByBoth& said) {
+                                   uint64_t peer_id,
+                                   const ReportedByBoth& said) {
   const auto since = [&](uint64_t id) { return newer.Find(id)->since; };
   if (FellBehind(mine, my_id, since(my_id), said.mine, peer)) return my_id;
   if (FellBehind(peer, peer_id, since(peer_id), said.theirs, mine)) {
@@ -95,13 +96,13 @@ std::optional<uint64_t> OutOfReach(const GcState& a, uint64_t a_id,
   return std::nullopt;
 }
 
-MeetingVerdict JudgeOneEpoch(const GcState& mine, uint64_t my_id,
-                             const GcState& peer, uint64_t peer_id,
-                             const SaidByBoth& said) {
+PeerJudgement JudgeOneEpoch(const GcState& mine, uint64_t my_id,
+                            const GcState& peer, uint64_t peer_id,
+                            const ReportedByBoth& said) {
   if (mine.epoch == 0) {
     if (mine.stable_time == peer.stable_time && mine.purged == peer.purged)
       return {};
-    return {Meeting::kOutOfReach,
+    return {PeerVerdict::kOutOfReach,
             absl::StrCat("replicas ", ReplicaIdHex(my_id), " and ",
                          ReplicaIdHex(peer_id),
                          " have no member list, and one has collected deletes"
@@ -110,7 +111,7 @@ MeetingVerdict JudgeOneEpoch(const GcState& mine, uint64_t my_id,
                          " the store REPLICATION MEMBERS)")};
   }
   if (!mine.HasListOf(peer)) {
-    return {Meeting::kConflict,
+    return {PeerVerdict::kConflict,
             absl::StrCat("replicas ", ReplicaIdHex(my_id), " and ",
                          ReplicaIdHex(peer_id),
                          " have different member lists of one epoch, ",
@@ -142,15 +143,15 @@ const Member* NotListedInBetween(const GcState& older, const GcState& newer) {
 
 // Why the newer list cannot follow the older one, which replica `older_id` has;
 // nothing if it can.
-std::optional<MeetingVerdict> WhyNotFollowing(const GcState& older,
-                                              uint64_t older_id,
-                                              const GcState& newer) {
+std::optional<PeerJudgement> WhyNotFollowing(const GcState& older,
+                                             uint64_t older_id,
+                                             const GcState& newer) {
   const std::string lists =
       absl::StrCat("the member list of epoch ", newer.epoch,
                    " does not follow that of epoch ", older.epoch, ": ");
   if (older.epoch > 0 && newer.Find(older_id)->since > older.epoch) {
-    return MeetingVerdict{
-        Meeting::kConflict,
+    return PeerJudgement{
+        PeerVerdict::kConflict,
         absl::StrCat(lists, "replica ", ReplicaIdHex(older_id),
                      " was removed in between, or the newer list was set on"
                      " a member that did not have the older one yet (then"
@@ -159,8 +160,8 @@ std::optional<MeetingVerdict> WhyNotFollowing(const GcState& older,
                      " no member (then set a newer one on a member)")};
   }
   if (const Member* const stranger = NotListedInBetween(older, newer)) {
-    return MeetingVerdict{
-        Meeting::kConflict,
+    return PeerJudgement{
+        PeerVerdict::kConflict,
         absl::StrCat(lists, "it has replica ",
                      ReplicaIdHex(stranger->replica_id),
                      " for a member since epoch ", stranger->since,
@@ -176,9 +177,9 @@ std::optional<MeetingVerdict> WhyNotFollowing(const GcState& older,
 
 }  // namespace
 
-MeetingVerdict GcState::JudgeMeeting(uint64_t my_id, const GcState& peer,
-                                     uint64_t peer_id,
-                                     const SaidByBoth& said) const {
+PeerJudgement GcState::JudgePeer(uint64_t my_id, const GcState& peer,
+                                 uint64_t peer_id,
+                                 const ReportedByBoth& said) const {
   if (epoch == peer.epoch) {
     return JudgeOneEpoch(*this, my_id, peer, peer_id, said);
   }
@@ -204,11 +205,11 @@ MeetingVerdict GcState::JudgeMeeting(uint64_t my_id, const GcState& peer,
       return AcknowledgedMore(*back);
     }
   }
-  return {learn ? Meeting::kLearn : Meeting::kTeach, ""};
+  return {learn ? PeerVerdict::kLearn : PeerVerdict::kTeach, ""};
 }
 
-MeetingVerdict GcState::InstallList(const GcState& peer, uint64_t my_id,
-                                    bool has_data) {
+PeerJudgement GcState::InstallList(const GcState& peer, uint64_t my_id,
+                                   bool has_data) {
   if (epoch > 0) {
     // It had its part in what was reached in the epoch that it leaves.
     SetStableTime(Agree(stable(), peer.stable(), epoch));

@@ -67,7 +67,7 @@ absl::Status CheckCluster(const std::string& listeners,
 
 }  // namespace
 
-AdmissionTerms TermsOf(const ReplicatorContext& replica) {
+AdmissionConfig TermsOf(const ReplicatorContext& replica) {
   const ReplicatedDBOptions& options = replica.db->replication_options();
   return {.cluster = options.cluster_name,
           .secret = options.cluster_secret,
@@ -75,8 +75,9 @@ AdmissionTerms TermsOf(const ReplicatorContext& replica) {
           .timeout = std::min(kProveTimeout, replica.options.io_timeout)};
 }
 
-rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
-                            Admission* admission) {
+rocksdb::Status AuthenticateAsDialer(const AdmissionConfig& terms,
+                                     Connection* connection,
+                                     Admission* admission) {
   TimedConnection peer(connection, AdmissionClock::now() + terms.timeout);
   const AuthIds ids = {terms.shown_id, connection->peer_replica_id()};
   rocksdb::Status s = Draw(&admission->dialer_nonce);
@@ -97,9 +98,10 @@ rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
   return s.ok() ? peer.Admit() : s;
 }
 
-rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
-                                AdmissionClock::time_point began,
-                                Connection* connection, Admission* admission) {
+rocksdb::Status AuthenticateAsListener(const AdmissionConfig& terms,
+                                       AdmissionClock::time_point began,
+                                       Connection* connection,
+                                       Admission* admission) {
   TimedConnection peer(connection, began + terms.timeout);
   const AuthIds ids = {connection->peer_replica_id(), terms.shown_id};
   rocksdb::Status s;
@@ -122,9 +124,10 @@ rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
   return s.ok() ? peer.Admit() : s;
 }
 
-rocksdb::Status HearCluster(Connection* connection,
-                            AdmissionClock::time_point began,
-                            std::string* auth_hello, std::string* cluster) {
+rocksdb::Status ReceiveClusterName(Connection* connection,
+                                   AdmissionClock::time_point began,
+                                   std::string* auth_hello,
+                                   std::string* cluster) {
   TimedConnection peer(connection, began + kProveTimeout);
   AuthHello heard;
   rocksdb::Status s = peer.Receive(auth_hello);

@@ -21,7 +21,7 @@ using AdmissionClock = std::chrono::steady_clock;
 // From the first message to the last one.
 inline constexpr std::chrono::milliseconds kProveTimeout{10'000};
 
-struct AdmissionTerms {
+struct AdmissionConfig {
   std::string cluster;  // its name
   ClusterSecret secret{};
   uint64_t shown_id = 0;  // Transport::replica_id() of this side
@@ -36,28 +36,32 @@ struct Admission {
   AuthNonce listener_nonce{};
 };
 
-AdmissionTerms TermsOf(const ReplicatorContext& replica);
+AdmissionConfig TermsOf(const ReplicatorContext& replica);
 
 // OK: both have proven the secret; frames of up to kMaxSetupFrameBytes are
 // received from now on. InvalidArgument: one of the two does not let the other
 // in, the message says why, and the peer has been told. Others: the connection
-// failed. AuthHelloAt is the dialer's side, AnswerAuthHello the listener's.
-rocksdb::Status AuthHelloAt(const AdmissionTerms& terms, Connection* connection,
-                            Admission* admission);
+// failed. AuthenticateAsDialer is the dialer's side, AuthenticateAsListener the
+// listener's.
+rocksdb::Status AuthenticateAsDialer(const AdmissionConfig& terms,
+                                     Connection* connection,
+                                     Admission* admission);
 //
-// AnswerAuthHello: `began` is when this side began to wait for the first
+// AuthenticateAsListener: `began` is when this side began to wait for the first
 // message, from which the time counts; `admission->auth_hello` is that message
-// if HearCluster has received it, else empty.
-rocksdb::Status AnswerAuthHello(const AdmissionTerms& terms,
-                                AdmissionClock::time_point began,
-                                Connection* connection, Admission* admission);
+// if ReceiveClusterName has received it, else empty.
+rocksdb::Status AuthenticateAsListener(const AdmissionConfig& terms,
+                                       AdmissionClock::time_point began,
+                                       Connection* connection,
+                                       Admission* admission);
 
-// Where several clusters are listened for, before AnswerAuthHello: the dialer's
-// first message, whole, and the cluster that it names. An error: it is none;
-// the peer has been told, as there.
-rocksdb::Status HearCluster(Connection* connection,
-                            AdmissionClock::time_point began,
-                            std::string* auth_hello, std::string* cluster);
+// Where several clusters are listened for, before AuthenticateAsListener: the
+// dialer's first message, whole, and the cluster that it names. An error: it is
+// none; the peer has been told, as there.
+rocksdb::Status ReceiveClusterName(Connection* connection,
+                                   AdmissionClock::time_point began,
+                                   std::string* auth_hello,
+                                   std::string* cluster);
 
 // Tells a peer that nobody here is of the cluster that it named; which ones
 // are, it does not learn. InvalidArgument, with the text that it is told.

@@ -7,7 +7,7 @@
 
 #include "replication/peering/admission.h"
 #include "replication/peering/perform_setup.h"
-#include "replication/peering/slow_link.h"
+#include "replication/peering/slow_network.h"
 #include "replication/peering/verification.h"
 #include "replication/session/messages.h"
 #include "replication/session/session.h"
@@ -164,7 +164,7 @@ rocksdb::Status Link::SetUp(std::string first) {
   rocksdb::Status s;
   if (role_ == Role::kInitiator) {
     Admission admission;
-    s = AuthHelloAt(TermsOf(*replica_), connection_.get(), &admission);
+    s = AuthenticateAsDialer(TermsOf(*replica_), connection_.get(), &admission);
     if (!s.ok()) return s;
   }
   SetupResult met;
@@ -186,7 +186,7 @@ rocksdb::Status Link::SetUp(std::string first) {
   if (!s.ok()) return s;
   peer_id_ = met.peer_id;
   peer_incarnation_ = met.peer_incarnation;
-  peer_takes_streams_ = (met.peer_capabilities & kTakesStreams) != 0;
+  peer_takes_streams_ = (met.peer_capabilities & kCapabilityStreams) != 0;
   seed_ = met.seed;
   view_ = std::move(met.view);
   mine_ = std::move(met.mine);
@@ -267,11 +267,11 @@ rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
         "its software is damaged, or is not rocksync");
   }
   const uint64_t my_id = replica_->identity.replica_id;
-  const MeetingVerdict verdict =
-      mine.gc.JudgeMeeting(my_id, theirs.gc, peer_id_,
-                           StoreAccess::MembershipOf(replica_->db)
-                               ->SaidWith(peer_id_, peer_incarnation_));
-  if (verdict.meeting != Meeting::kAlike) {
+  const PeerJudgement verdict =
+      mine.gc.JudgePeer(my_id, theirs.gc, peer_id_,
+                        StoreAccess::MembershipOf(replica_->db)
+                            ->SaidWith(peer_id_, peer_incarnation_));
+  if (verdict.meeting != PeerVerdict::kAlike) {
     return rocksdb::Status::TryAgain("reconnecting", verdict.why);
   }
   const rocksdb::Status s = AgreeWith(replica_, peer_id_, peer_incarnation_,
@@ -337,7 +337,7 @@ SessionResult Link::Compare(const VerifyTask& task, VerifiedPeer* peer,
 
 SessionResult Link::RunSession(std::string first, bool slot) {
   const auto started = std::chrono::steady_clock::now();
-  const std::unique_ptr<SessionLine> line =
+  const std::unique_ptr<SessionCounters> line =
       replica_->stats.Begin(peer_name(), peer_id_, open_, role_);
   only_sends_ = false;
   SessionContext context;

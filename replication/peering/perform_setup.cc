@@ -32,7 +32,7 @@ rocksdb::Status FactsOf(const ReplicatorContext& replica,
   facts->past = std::move(incarnation.past);
   facts->clock = announced.reading;
   facts->gc = announced.gc;
-  facts->capabilities = replica.takes_streams() ? kTakesStreams : 0;
+  facts->capabilities = replica.takes_streams() ? kCapabilityStreams : 0;
   for (const auto& family : StoreAccess::Families(replica.db)) {
     facts->families.push_back({family.name, family.comparator});
   }
@@ -84,7 +84,7 @@ class SetupTalk {
     if (!s.ok()) return s;
     s = Remember();
     if (s.ok()) return s;
-    if (setup_->meeting() == Meeting::kLearn) {
+    if (setup_->meeting() == PeerVerdict::kLearn) {
       SayWhyNot(ReasonOf(s), s, connection_, timeout_);
     } else if (role_ == Role::kResponder) {
       RefuseFirstSession(s);
@@ -185,9 +185,9 @@ rocksdb::Status NotTakenOver(std::string_view message) {
 // The side with the older list takes over the newer one. The other waits for it
 // to close the connection, having done so, or to say why not.
 rocksdb::Status HandOnList(ReplicatorContext* replica, const SetupResult& met,
-                           Meeting meeting, Connection* connection,
+                           PeerVerdict meeting, Connection* connection,
                            std::chrono::milliseconds timeout) {
-  if (meeting == Meeting::kLearn) {
+  if (meeting == PeerVerdict::kLearn) {
     const rocksdb::Status s =
         StoreAccess::MembershipOf(replica->db)->Learn(met.theirs);
     if (!s.ok()) {
@@ -246,7 +246,7 @@ rocksdb::Status PerformSetup(ReplicatorContext* replica, Role role,
   met->seed = setup.seed();
   met->theirs = {setup.peer().clock, setup.peer().gc};
   if (!s.ok()) return s;
-  if (setup.meeting() != Meeting::kAlike) {
+  if (setup.meeting() != PeerVerdict::kAlike) {
     return HandOnList(replica, *met, setup.meeting(), connection,
                       std::min(kSetupTimeout, replica->options.io_timeout));
   }

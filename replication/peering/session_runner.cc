@@ -8,7 +8,7 @@
 #include "replication/base/status.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/monotonic_ms.h"
-#include "replication/peering/slow_link.h"
+#include "replication/peering/slow_network.h"
 
 namespace rocksync {
 namespace {

@@ -52,7 +52,7 @@ class AdaptiveExchange final : public Exchange {
       own_bytes_ = payload.size();
       Follows follows = Follows::kProbe;
       const absl::Status status =
-          TakeExchangeHeader(context_.options, &payload, &follows);
+          ReceiveExchangeHeader(context_.options, &payload, &follows);
       if (!status.ok()) return status;
       own_bytes_ -= payload.size();
       if (follows != Follows::kProbe) Join(follows);
@@ -65,10 +65,10 @@ class AdaptiveExchange final : public Exchange {
     if (answerer_ != nullptr) {
       ExchangeAnswerer* const answerer = std::exchange(answerer_, nullptr);
       std::string_view parities;
-      absl::Status status = answerer->TakeProbe(payload, &parities);
+      absl::Status status = answerer->ReceiveProbe(payload, &parities);
       if (!status.ok() || !answerer->gave_up_probe()) return status;
       auto planner = std::make_unique<ExchangePlanner>(context_);
-      status = planner->TakeEstimate(parities);
+      status = planner->ReceiveEstimate(parities);
       side_ = std::move(planner);
       return status;
     }

@@ -27,8 +27,8 @@ constexpr uint32_t kHurriedLeaveShare = 6;
 ExchangeAnswerer::ExchangeAnswerer(const ExchangeContext& context)
     : ExchangeSide(Role::kResponder, context) {}
 
-absl::Status ExchangeAnswerer::TakeProbe(std::string_view payload,
-                                         std::string_view* parities) {
+absl::Status ExchangeAnswerer::ReceiveProbe(std::string_view payload,
+                                            std::string_view* parities) {
   if (done()) return absl::InvalidArgumentError("payload after the end");
   report_.finish_bytes += payload.size();
   std::string_view sums = payload;
@@ -45,7 +45,7 @@ absl::Status ExchangeAnswerer::TakeProbe(std::string_view payload,
       open(), SingleGroupShape(largest, probe_slack()),
       static_cast<int64_t>(mine_.size()) - static_cast<int64_t>(peer_count_));
   probing_ = true;
-  if (!sums.empty()) return TakeSums(sums);
+  if (!sums.empty()) return ReceiveSums(sums);
   GiveUpProbe();
   return absl::OkStatus();
 }
@@ -66,18 +66,18 @@ absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
       probing_ = false;
       passes_ = 0;
       found_.clear();
-      return TakeSums(body);
+      return ReceiveSums(body);
     }
     case ExchangeKind::kExtend:
       if (finish_ == nullptr || finish_->pending() == 0) {
         return absl::InvalidArgumentError("power sums without a sketch");
       }
-      return TakeSums(body);
+      return ReceiveSums(body);
     case ExchangeKind::kParities:
     case ExchangeKind::kSplits:
-      return TakeParities(kind, body);
+      return ReceiveParities(kind, body);
     case ExchangeKind::kKeyParities:
-      return TakeKeyParities(body);
+      return ReceiveKeyParities(body);
     case ExchangeKind::kAskFilter: {
       uint8_t rate = 0;
       if (!GetFixed8(&body, &rate) || !body.empty() || filter_sent_) {
@@ -94,8 +94,8 @@ absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
   }
 }
 
-absl::Status ExchangeAnswerer::TakeParities(ExchangeKind kind,
-                                            std::string_view body) {
+absl::Status ExchangeAnswerer::ReceiveParities(ExchangeKind kind,
+                                               std::string_view body) {
   const bool first = kind == ExchangeKind::kParities;
   if (first == (parities_ != nullptr) || key_parities_ != nullptr ||
       filter_sent_ || filter_received_ || found_by_filter_ > 0 || passes_ > 0) {
@@ -133,7 +133,7 @@ absl::Status ExchangeAnswerer::TakeParities(ExchangeKind kind,
   return absl::OkStatus();
 }
 
-absl::Status ExchangeAnswerer::TakeKeyParities(std::string_view body) {
+absl::Status ExchangeAnswerer::ReceiveKeyParities(std::string_view body) {
   if (!has_keys() || parities_ != nullptr || filter_sent_ || filter_received_ ||
       found_by_filter_ > 0 || passes_ > 0) {
     return absl::InvalidArgumentError("unexpected parities of keys");
@@ -167,11 +167,11 @@ absl::Status ExchangeAnswerer::TakeKeyParities(std::string_view body) {
   return absl::OkStatus();
 }
 
-absl::Status ExchangeAnswerer::TakeSums(std::string_view bytes) {
+absl::Status ExchangeAnswerer::ReceiveSums(std::string_view bytes) {
   if (++passes_ > kMaxPasses) {
     return absl::InvalidArgumentError("too many passes");
   }
-  const absl::Status status = finish_->TakeSums(bytes, &found_);
+  const absl::Status status = finish_->ReceiveSums(bytes, &found_);
   if (!status.ok()) return status;
   for (const uint32_t size : finish_->decoded_sizes()) decoded_ += size;
   const uint32_t failed = static_cast<uint32_t>(finish_->pending());

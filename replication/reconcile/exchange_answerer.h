@@ -21,7 +21,8 @@ class ExchangeAnswerer final : public ExchangeSide {
 
   // The first payload without its header: the power sums of the probe, and
   // behind them the initiator's estimate if round trips matter.
-  absl::Status TakeProbe(std::string_view payload, std::string_view* parities);
+  absl::Status ReceiveProbe(std::string_view payload,
+                            std::string_view* parities);
   // The probe did not decode, and the initiator's estimate is here: this side
   // should plan.
   bool gave_up_probe() const { return gave_up_probe_; }
@@ -33,10 +34,10 @@ class ExchangeAnswerer final : public ExchangeSide {
   absl::Status OnFilter(const FilterHead& head) override;
 
   // Tries to decode coupled parities, and answers.
-  absl::Status TakeParities(ExchangeKind kind, std::string_view body);
-  absl::Status TakeKeyParities(std::string_view body);
+  absl::Status ReceiveParities(ExchangeKind kind, std::string_view body);
+  absl::Status ReceiveKeyParities(std::string_view body);
   // Takes power sums and answers.
-  absl::Status TakeSums(std::string_view bytes);
+  absl::Status ReceiveSums(std::string_view bytes);
   void GiveUpProbe();
   void EndFinish();
   // Differences probably hidden so far.

@@ -46,7 +46,7 @@ class BloomExchange final : public Exchange {
       const size_t size = payload.size();
       Follows follows = Follows::kProbe;
       const absl::Status status =
-          TakeExchangeHeader(options_, &payload, &follows);
+          ReceiveExchangeHeader(options_, &payload, &follows);
       if (!status.ok()) return status;
       report_.finish_bytes += size - payload.size();
     }

@@ -42,9 +42,9 @@ void FinishSender::AppendSums(uint32_t count, std::string* out) {
   sums_ += count;
 }
 
-absl::Status FinishSender::TakeAnswer(bool partial, std::string_view body,
-                                      std::vector<uint32_t>* missing,
-                                      uint32_t* more) {
+absl::Status FinishSender::ReceiveAnswer(bool partial, std::string_view body,
+                                         std::vector<uint32_t>* missing,
+                                         uint32_t* more) {
   std::vector<uint32_t> decoded;
   std::vector<uint32_t> still_pending;
   *more = 0;
@@ -72,12 +72,12 @@ absl::Status FinishSender::TakeAnswer(bool partial, std::string_view body,
   }
   pending_ = std::move(still_pending);
   if (decoded.empty()) return absl::OkStatus();
-  return TakeNames(body, decoded, missing);
+  return ReceiveNames(body, decoded, missing);
 }
 
-absl::Status FinishSender::TakeNames(std::string_view body,
-                                     const std::vector<uint32_t>& decoded,
-                                     std::vector<uint32_t>* missing) {
+absl::Status FinishSender::ReceiveNames(std::string_view body,
+                                        const std::vector<uint32_t>& decoded,
+                                        std::vector<uint32_t>* missing) {
   uint64_t count = 0;
   if (!GetVarint64(&body, kMaxKeyedElements, &count)) {
     return absl::InvalidArgumentError("names truncated");
@@ -165,8 +165,8 @@ bool FinishDecoder::Decode(const Pending& pending,
   return here - there == *surplus_;
 }
 
-absl::Status FinishDecoder::TakeSums(std::string_view bytes,
-                                     std::vector<uint32_t>* missing) {
+absl::Status FinishDecoder::ReceiveSums(std::string_view bytes,
+                                        std::vector<uint32_t>* missing) {
   std::vector<uint32_t> theirs;
   if (absl::Status status = UnpackSums(bytes, shape_.bits, pending_.size(),
                                        kMaxSums - sums_, &theirs);

@@ -48,16 +48,16 @@ class FinishSender {
   // Takes the body of an answer. Appends to `*missing` the ordinals of the
   // elements named, none if the names do not check. `*more`: how many sums in
   // all the responder wants for the groups still pending; 0 if it is done.
-  absl::Status TakeAnswer(bool partial, std::string_view body,
-                          std::vector<uint32_t>* missing, uint32_t* more);
+  absl::Status ReceiveAnswer(bool partial, std::string_view body,
+                             std::vector<uint32_t>* missing, uint32_t* more);
 
   // Answers whose names did not check.
   uint32_t unconfirmed() const { return unconfirmed_; }
 
  private:
-  absl::Status TakeNames(std::string_view body,
-                         const std::vector<uint32_t>& decoded,
-                         std::vector<uint32_t>* missing);
+  absl::Status ReceiveNames(std::string_view body,
+                            const std::vector<uint32_t>& decoded,
+                            std::vector<uint32_t>* missing);
 
   const KeyedSet* const open_;
   const IdShape shape_;
@@ -82,13 +82,14 @@ class FinishDecoder {
   // Takes further power sums of every pending group and decodes what can be
   // decoded. Appends the ordinals of this side's elements that the initiator
   // lacks.
-  absl::Status TakeSums(std::string_view bytes, std::vector<uint32_t>* missing);
+  absl::Status ReceiveSums(std::string_view bytes,
+                           std::vector<uint32_t>* missing);
 
-  // Sizes of the differences decoded by the last TakeSums.
+  // Sizes of the differences decoded by the last ReceiveSums.
   const std::vector<uint32_t>& decoded_sizes() const { return sizes_; }
 
   // The body of a kPartial (asking for `more` sums in all) or kAnswer for what
-  // the last TakeSums decoded.
+  // the last ReceiveSums decoded.
   std::string Answer(bool partial, uint32_t more) const;
 
  private:
@@ -105,7 +106,7 @@ class FinishDecoder {
   std::vector<Pending> pending_;
   uint32_t sums_ = 0;
 
-  // Of the last TakeSums:
+  // Of the last ReceiveSums:
   std::vector<uint32_t> sizes_;
   std::vector<bool> decoded_;
   std::vector<uint64_t> ranks_;

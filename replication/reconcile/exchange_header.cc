@@ -26,8 +26,8 @@ void PutExchangeHeader(std::string* out, const ExchangeOptions& options,
   PutFixed8(out, mode | static_cast<uint8_t>(follows));
 }
 
-absl::Status TakeExchangeHeader(const ExchangeOptions& options,
-                                std::string_view* input, Follows* follows) {
+absl::Status ReceiveExchangeHeader(const ExchangeOptions& options,
+                                   std::string_view* input, Follows* follows) {
   constexpr uint8_t kFollows = static_cast<uint8_t>(Follows::kPlanner) |
                                static_cast<uint8_t>(Follows::kAnswerer);
   const uint8_t what =

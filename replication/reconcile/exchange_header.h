@@ -25,8 +25,8 @@ void PutExchangeHeader(std::string* out, const ExchangeOptions& options,
 
 // Consumes the header. InvalidArgument if it is truncated, or not one of an
 // exchange with these options.
-absl::Status TakeExchangeHeader(const ExchangeOptions& options,
-                                std::string_view* input, Follows* follows);
+absl::Status ReceiveExchangeHeader(const ExchangeOptions& options,
+                                   std::string_view* input, Follows* follows);
 
 }  // namespace rocksync
 

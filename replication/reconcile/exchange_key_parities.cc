@@ -191,8 +191,8 @@ absl::Status KeyParityReceiver::Take(std::string_view body) {
     planes_.clear();
     first_.reset();
   }
-  absl::Status status = TakeSplits(split, &body);
-  while (status.ok() && !body.empty()) status = TakePlane(&body);
+  absl::Status status = ReceiveSplits(split, &body);
+  while (status.ok() && !body.empty()) status = ReceivePlane(&body);
   if (!status.ok()) return status;
   if (planes_.empty()) {
     return absl::InvalidArgumentError("parities of keys without a plane");
@@ -208,22 +208,23 @@ absl::Status KeyParityReceiver::Take(std::string_view body) {
   return absl::OkStatus();
 }
 
-absl::Status KeyParityReceiver::TakeSplits(uint64_t count,
-                                           std::string_view* body) {
+absl::Status KeyParityReceiver::ReceiveSplits(uint64_t count,
+                                              std::string_view* body) {
   if (count == 0) return absl::OkStatus();
   if (first_ == nullptr || count > first_->shape().cells - first_->split()) {
     return absl::InvalidArgumentError("cells of keys split out of order");
   }
   const uint64_t size = CoupledBytes(count * first_->shape().segments());
   const auto to = static_cast<uint32_t>(first_->split() + count);
-  if (body->size() < size || !first_->TakeSplits(to, body->substr(0, size))) {
+  if (body->size() < size ||
+      !first_->ReceiveSplits(to, body->substr(0, size))) {
     return absl::InvalidArgumentError("split cells of a wrong size");
   }
   body->remove_prefix(size);
   return absl::OkStatus();
 }
 
-absl::Status KeyParityReceiver::TakePlane(std::string_view* body) {
+absl::Status KeyParityReceiver::ReceivePlane(std::string_view* body) {
   if (planes_.size() == kMaxKeyPlanes) {
     return absl::InvalidArgumentError("too many planes");
   }

@@ -119,8 +119,8 @@ class KeyParityReceiver {
     CoupledShape shape;
     std::string bits;
   };
-  absl::Status TakeSplits(uint64_t count, std::string_view* body);
-  absl::Status TakePlane(std::string_view* body);
+  absl::Status ReceiveSplits(uint64_t count, std::string_view* body);
+  absl::Status ReceivePlane(std::string_view* body);
   void Decode();
   bool DecodeFirst();
   bool DecodePlane(uint32_t plane);

@@ -128,7 +128,7 @@ absl::Status ParityReceiver::Next(std::string_view body) {
   uint64_t to = 0;
   const uint32_t before = decoder_->split();
   if (!GetVarint64(&body, kMaxSegmentCells, &to) ||
-      !decoder_->TakeSplits(static_cast<uint32_t>(to), body)) {
+      !decoder_->ReceiveSplits(static_cast<uint32_t>(to), body)) {
     return absl::InvalidArgumentError("split cells of a wrong size");
   }
   cells_ += static_cast<double>(to - before) * decoder_->shape().segments();

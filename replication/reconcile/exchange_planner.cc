@@ -131,11 +131,11 @@ absl::Status ExchangePlanner::OnMessage(ExchangeKind kind,
                                         std::string_view body) {
   switch (kind) {
     case ExchangeKind::kEstimate:
-      return TakeEstimate(body);
+      return ReceiveEstimate(body);
     case ExchangeKind::kPartial:
-      return TakeAnswer(true, body);
+      return ReceiveAnswer(true, body);
     case ExchangeKind::kAnswer:
-      return TakeAnswer(false, body);
+      return ReceiveAnswer(false, body);
     case ExchangeKind::kFound: {
       uint64_t found = 0;
       // Our count of the peer's elements may be a guess.
@@ -143,26 +143,27 @@ absl::Status ExchangePlanner::OnMessage(ExchangeKind kind,
           !body.empty()) {
         return absl::InvalidArgumentError("unexpected count");
       }
-      TakeFound(found);
+      NoteFound(found);
       return absl::OkStatus();
     }
     case ExchangeKind::kMoreParities:
       return SendMoreParities(body);
     case ExchangeKind::kExplained:
-      return TakeExplained(body);
+      return ReceiveExplained(body);
     default:
       return absl::InvalidArgumentError("message of the other role");
   }
 }
 
-absl::Status ExchangePlanner::TakeAnswer(bool partial, std::string_view body) {
+absl::Status ExchangePlanner::ReceiveAnswer(bool partial,
+                                            std::string_view body) {
   if (finish_ == nullptr || finish_->sums() == 0 || finish_->pending() == 0) {
     return absl::InvalidArgumentError("answer without a question");
   }
   uint32_t more = 0;
   const uint32_t unconfirmed = finish_->unconfirmed();
   const absl::Status status =
-      finish_->TakeAnswer(partial, body, &found_, &more);
+      finish_->ReceiveAnswer(partial, body, &found_, &more);
   if (!status.ok()) return status;
   report_.unconfirmed += finish_->unconfirmed() - unconfirmed;
   if (more == 0) {
@@ -184,7 +185,7 @@ absl::Status ExchangePlanner::TakeAnswer(bool partial, std::string_view body) {
   return absl::OkStatus();
 }
 
-absl::Status ExchangePlanner::TakeEstimate(std::string_view parities) {
+absl::Status ExchangePlanner::ReceiveEstimate(std::string_view parities) {
   if (report_.estimated_differences > 0 || filter_sent_ || sketch_ != nullptr) {
     return absl::InvalidArgumentError("unexpected estimate");
   }
@@ -358,7 +359,7 @@ void ExchangePlanner::GiveUpParities(double differences) {
   Plan(kParityEstimateError, false);
 }
 
-void ExchangePlanner::TakeKeysFound(const ParityOutcome& outcome) {
+void ExchangePlanner::NoteKeysFound(const ParityOutcome& outcome) {
   report_.leaves_keys = true;
   report_.expected_left = KeyElementsLeft(static_cast<double>(outcome.found),
                                           outcome.unexplained, key_surplus_);
@@ -391,7 +392,7 @@ absl::Status ExchangePlanner::SendMoreParities(std::string_view body) {
   return absl::OkStatus();
 }
 
-absl::Status ExchangePlanner::TakeExplained(std::string_view body) {
+absl::Status ExchangePlanner::ReceiveExplained(std::string_view body) {
   ParityOutcome outcome;
   const absl::Status status = GetParityOutcome(body, &outcome);
   if (!status.ok()) return status;
@@ -401,7 +402,7 @@ absl::Status ExchangePlanner::TakeExplained(std::string_view body) {
   }
   found_there_ = std::min<uint64_t>(outcome.found, peer_count_);
   if (key_parities_ != nullptr) {
-    TakeKeysFound(outcome);
+    NoteKeysFound(outcome);
     return absl::OkStatus();
   }
   if (outcome.unexplained == 0) {
@@ -426,7 +427,7 @@ absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
   report_.plan += head.slots > 0 ? Text(", theirs %.2g", received_rate_)
                                  : std::string(", none of theirs");
   if (filter_sent_) {
-    TakeFound(head.found);
+    NoteFound(head.found);
     return absl::OkStatus();
   }
   // What passed their filter and is not ours alone is common; the rest of
@@ -447,7 +448,7 @@ absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
   return absl::OkStatus();
 }
 
-void ExchangePlanner::TakeFound(uint64_t found) {
+void ExchangePlanner::NoteFound(uint64_t found) {
   found_there_ = std::min<uint64_t>(found, peer_count_);
   const double d = LeftHere() + LeftThere();
   StartFinish(d, 0.02 + 2 / std::sqrt(d + 1));

@@ -28,7 +28,7 @@ class ExchangePlanner final : public ExchangeSide {
   // So many differences are expected: more than a probe is made for.
   void StartAsExpected(double expected);
   // The body of a kEstimate.
-  absl::Status TakeEstimate(std::string_view parities);
+  absl::Status ReceiveEstimate(std::string_view parities);
 
   // Whether a payload can be the answer to a probe.
   static bool IsAnswer(std::string_view payload);
@@ -36,22 +36,22 @@ class ExchangePlanner final : public ExchangeSide {
  private:
   absl::Status OnMessage(ExchangeKind kind, std::string_view body) override;
   absl::Status OnFilter(const FilterHead& head) override;
-  absl::Status TakeAnswer(bool partial, std::string_view body);
+  absl::Status ReceiveAnswer(bool partial, std::string_view body);
   void EstimateKeys(std::string_view mine, std::string_view theirs);
   // Decides by the report's estimated_differences, and sends what is first.
   void Plan(double error, bool may_send_parities);
   // The responder has told how many of its elements it found missing.
-  void TakeFound(uint64_t found);
+  void NoteFound(uint64_t found);
 
   // Coupled parities: sends the first, more, or takes the outcome.
   void StartParities(double surplus);
   // Parities of keys: the same, if they cost less than `other_bits`.
   bool StartKeyParities(double error, double other_bits);
   absl::Status SendMoreKeyParities(uint64_t differing, bool decoded);
-  void TakeKeysFound(const ParityOutcome& outcome);
+  void NoteKeysFound(const ParityOutcome& outcome);
   void GiveUpParities(double differences);
   absl::Status SendMoreParities(std::string_view body);
-  absl::Status TakeExplained(std::string_view body);
+  absl::Status ReceiveExplained(std::string_view body);
 
   // The finish for about `d` differences, known up to a share `uncertainty`.
   void StartFinish(double d, double uncertainty);

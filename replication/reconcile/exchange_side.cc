@@ -80,7 +80,7 @@ absl::Status ExchangeSide::Receive(std::string_view payload) {
   if (kind == ExchangeKind::kFilter || kind == ExchangeKind::kSlice) {
     report_.filter_bytes += size;
     if (!complete) return absl::InvalidArgumentError("filter slice cut");
-    return TakeFilter(kind, inbox_.body());
+    return ReceiveFilter(kind, inbox_.body());
   }
   report_.finish_bytes += size;
   if (filter_in_ != nullptr) {
@@ -89,8 +89,8 @@ absl::Status ExchangeSide::Receive(std::string_view payload) {
   return complete ? OnMessage(kind, inbox_.body()) : absl::OkStatus();
 }
 
-absl::Status ExchangeSide::TakeFilter(ExchangeKind kind,
-                                      std::string_view body) {
+absl::Status ExchangeSide::ReceiveFilter(ExchangeKind kind,
+                                         std::string_view body) {
   if (kind == ExchangeKind::kFilter) {
     if (filter_received_) {
       return absl::InvalidArgumentError("a second filter");

@@ -123,7 +123,7 @@ class ExchangeSide : public Exchange {
  private:
   bool Speaking() const;
   MappingKey FilterKey(Role sender) const;
-  absl::Status TakeFilter(ExchangeKind kind, std::string_view body);
+  absl::Status ReceiveFilter(ExchangeKind kind, std::string_view body);
 
   ExchangeOutbox outbox_;
   ExchangeInbox inbox_;

@@ -119,22 +119,22 @@ absl::Status LeafSearch::Receive(std::string_view payload) {
   const std::string_view body = payload.substr(1);
   switch (kind) {
     case LeafSearchKind::kProbe:
-      return TakeProbe(body);
+      return ReceiveProbe(body);
     case LeafSearchKind::kEstimate:
-      return TakeEstimate(body);
+      return ReceiveEstimate(body);
     case LeafSearchKind::kSums:
-      return TakeSums(body);
+      return ReceiveSums(body);
     case LeafSearchKind::kMore:
-      return TakeMore(body);
+      return ReceiveMore(body);
     case LeafSearchKind::kRest:
-      return TakeRest(body);
+      return ReceiveRest(body);
   }
   return BadSearch("unknown kind");
 }
 
 // --- The probe, and the estimate --------------------------------------------
 
-absl::Status LeafSearch::TakeProbe(std::string_view body) {
+absl::Status LeafSearch::ReceiveProbe(std::string_view body) {
   if (role_ != Role::kResponder || pairs_ > 0) {
     return BadSearch("unexpected probe");
   }
@@ -158,7 +158,7 @@ absl::Status LeafSearch::TakeProbe(std::string_view body) {
   return absl::OkStatus();
 }
 
-absl::Status LeafSearch::TakeEstimate(std::string_view parities) {
+absl::Status LeafSearch::ReceiveEstimate(std::string_view parities) {
   if (role_ != Role::kInitiator || part_ != Part::kUnknown ||
       prefer_ == Prefer::kRoundTrips) {
     return BadSearch("unexpected estimate");
@@ -254,7 +254,7 @@ void LeafSearch::SendSums(const LeafEstimate& estimate) {
   Send(LeafSearchKind::kSums, body);
 }
 
-absl::Status LeafSearch::TakeSums(std::string_view body) {
+absl::Status LeafSearch::ReceiveSums(std::string_view body) {
   const bool due = role_ == Role::kResponder ||
                    (prefer_ == Prefer::kRoundTrips && pairs_ > 0);
   if (!due || pairs_ == 0 || part_ != Part::kUnknown) {
@@ -377,7 +377,7 @@ void LeafSearch::TakeWhole(uint32_t group) {
   }
 }
 
-absl::Status LeafSearch::TakeMore(std::string_view body) {
+absl::Status LeafSearch::ReceiveMore(std::string_view body) {
   if (part_ != Part::kSends) return BadSearch("unexpected request");
   MoreSyndromes more;
   const absl::Status status = GetMore(body, open_.size(), pairs_, &more);
@@ -396,7 +396,7 @@ absl::Status LeafSearch::TakeMore(std::string_view body) {
   return absl::OkStatus();
 }
 
-absl::Status LeafSearch::TakeRest(std::string_view body) {
+absl::Status LeafSearch::ReceiveRest(std::string_view body) {
   if (part_ != Part::kDecodes) return BadSearch("unexpected syndromes");
   std::vector<uint32_t> theirs;
   const absl::Status status =

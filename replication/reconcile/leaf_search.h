@@ -86,11 +86,11 @@ class LeafSearch final : public Exchange {
     std::vector<uint32_t> syndromes;  // of the difference; not at the sender
   };
 
-  absl::Status TakeProbe(std::string_view body);
-  absl::Status TakeEstimate(std::string_view parities);
-  absl::Status TakeSums(std::string_view body);
-  absl::Status TakeMore(std::string_view body);
-  absl::Status TakeRest(std::string_view body);
+  absl::Status ReceiveProbe(std::string_view body);
+  absl::Status ReceiveEstimate(std::string_view parities);
+  absl::Status ReceiveSums(std::string_view body);
+  absl::Status ReceiveMore(std::string_view body);
+  absl::Status ReceiveRest(std::string_view body);
 
   // Syndromes first .. first + count - 1 of the open groups.
   std::vector<uint32_t> MySyndromes(uint32_t first, uint32_t count) const;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "replication/peering/admission.h"
-#include "replication/peering/stream_link.h"
+#include "replication/peering/stream_runner.h"
 #include "replication/replicator/connection_threads.h"
 #include "replication/session/messages.h"
 
@@ -83,8 +83,8 @@ void Acceptor::Serve(IncomingConnection incoming, Server* server) {
   const std::string peer = connection->peer_name();
   Admission admission;
   admission.auth_hello = std::move(incoming.auth_hello);
-  rocksdb::Status s = AnswerAuthHello(TermsOf(*replica_), incoming.began,
-                                      connection.get(), &admission);
+  rocksdb::Status s = AuthenticateAsListener(TermsOf(*replica_), incoming.began,
+                                             connection.get(), &admission);
   const bool stays = Conclude(s.ok(), place.get(), server);
   // Not one that was silent, or went.
   if (s.IsInvalidArgument()) {
@@ -134,7 +134,7 @@ bool Acceptor::LeaveIdle(std::unique_ptr<Link>* link, Server* server) {
 bool Acceptor::ServeOne(Link* link, std::string first) {
   if (first[0] == static_cast<char>(MessageType::kStreamOpen)) {
     const rocksdb::Status ended =
-        StreamLink(replica_, link, nullptr).Run(first);
+        StreamRunner(replica_, link, nullptr).Run(first);
     // How a stream ends is for who dialed it to say.
     ended.PermitUncheckedError();
     return false;

@@ -109,8 +109,9 @@ void ClusterSwitch::Receive(std::unique_ptr<Connection> connection) {
 void ClusterSwitch::Serve(IncomingConnection incoming) {
   const std::string peer = incoming.connection->peer_name();
   std::string cluster;
-  rocksdb::Status s = HearCluster(incoming.connection.get(), incoming.began,
-                                  &incoming.auth_hello, &cluster);
+  rocksdb::Status s =
+      ReceiveClusterName(incoming.connection.get(), incoming.began,
+                         &incoming.auth_hello, &cluster);
   if (s.ok()) {
     if (HandOver(cluster, &incoming)) return;
     s = RefuseCluster(incoming.connection.get(), incoming.began, cluster);

@@ -11,7 +11,7 @@
 
 #include "replication/peering/dial_link.h"
 #include "replication/peering/monotonic_ms.h"
-#include "replication/peering/stream_link.h"
+#include "replication/peering/stream_runner.h"
 #include "replication/peering/streams.h"
 #include "replication/replicator/redial_pause.h"
 #include "replication/statistics/one_line.h"
@@ -227,7 +227,7 @@ Status StreamDialers::Stream(Peer* peer, uint64_t* peer_id, bool* streamed) {
   if (replica_->streams.Has(*peer_id)) {
     return Status::Busy("the peer has opened one");
   }
-  StreamLink stream(replica_, link.get(), [this, peer, id = *peer_id] {
+  StreamRunner stream(replica_, link.get(), [this, peer, id = *peer_id] {
     const std::optional<std::string> zone = replica_->streams.ZoneOf(id);
     if (zone.has_value()) NoteOpen(*peer, *zone);
     repair_(peer->number);

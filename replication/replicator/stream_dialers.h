@@ -19,7 +19,7 @@
 
 #include "replication/peering/link.h"
 #include "replication/peering/replicator_context.h"
-#include "replication/peering/stream_link.h"
+#include "replication/peering/stream_runner.h"
 #include "replication/stream/neighbour_choice.h"
 #include "rocksdb/status.h"
 
@@ -64,7 +64,7 @@ class StreamDialers {
     std::atomic<bool> removed{false};
     std::atomic<bool> replaced{false};  // and removed for that
     std::atomic<bool> ended{false};     // its thread only has to be joined
-    StreamLink* stream = nullptr;       // that is open; under mutex_
+    StreamRunner* stream = nullptr;     // that is open; under mutex_
     std::thread thread;                 // only used by who adds and joins
   };
 

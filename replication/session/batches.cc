@@ -24,10 +24,10 @@ void Batches::Propose(std::vector<uint32_t> leaves, const Expectation& expected,
                       Turn* turn) {
   leaves_ = std::move(leaves);
   expected_ = expected;
-  SayProposal(turn);
+  SendProposal(turn);
 }
 
-void Batches::SayProposal(Turn* turn) {
+void Batches::SendProposal(Turn* turn) {
   std::string body;
   EncodeLeafBatch({leaves_, parts_->location.Sum(leaves_),
                    static_cast<uint64_t>(std::ceil(expected_.differences)),

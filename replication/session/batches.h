@@ -51,7 +51,7 @@ class Batches {
   // Nothing is said yet.
   Answer Decide();
   // Says that it has fewer leaves.
-  void ProposeFewer(Turn* turn) { SayProposal(turn); }
+  void ProposeFewer(Turn* turn) { SendProposal(turn); }
   // The sets are compared at once: the only batch has all leaves.
   void TakeAllLeaves();
   bool only() const { return only_; }
@@ -93,7 +93,7 @@ class Batches {
   Digest Held() const {
     return rounds_ ? rounds_->merged() : parts_->location.Sum(leaves_);
   }
-  void SayProposal(Turn* turn);
+  void SendProposal(Turn* turn);
   // What the exchange that this side begins over the batch is told.
   void Expect();
   void Open();

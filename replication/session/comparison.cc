@@ -32,7 +32,7 @@ Comparison::Comparison(Role role, const PartContext& context,
 // --- The peer's turn --------------------------------------------------------
 
 bool Comparison::Expects(MessageType type, uint8_t flags) const {
-  const StageTerms terms = {.whole_set = whole_set_.rounds() != nullptr,
+  const StageFacts terms = {.whole_set = whole_set_.rounds() != nullptr,
                             .only = batches_.only(),
                             .works = work() != nullptr,
                             .may_find = whole_set_.may_propose()};
@@ -44,8 +44,8 @@ absl::Status Comparison::Receive(MessageType type, uint8_t flags,
   absl::Status status;
   switch (type) {
     case MessageType::kEqual: {
-      const bool of_all = stage_ != Stage::kBatchSaid && summaries_.of_all();
-      if (stage_ == Stage::kHelloSaid) {
+      const bool of_all = stage_ != Stage::kBatchSent && summaries_.of_all();
+      if (stage_ == Stage::kHelloSent) {
         parts_.context.report->elements_compared += total().count;
       }
       status = summaries_.ReceiveEqual(body, of_all);
@@ -73,8 +73,8 @@ absl::Status Comparison::Receive(MessageType type, uint8_t flags,
     default:
       break;
   }
-  if (stage_ == Stage::kFindsRefused) return status;
-  if (stage_ == Stage::kFindsBegun) stage_ = Stage::kRound;
+  if (stage_ == Stage::kPureLeavesRefused) return status;
+  if (stage_ == Stage::kPureLeavesBegun) stage_ = Stage::kRound;
   if (rounds()) return rounds()->Receive(type, body);
   if (second_look_) return second_look_->Receive(type, body);
   status = parts_.exchanges.Receive(body);
@@ -86,10 +86,10 @@ absl::Status Comparison::ReceiveDiffers(std::string_view body, uint8_t flags) {
   absl::Status status;
   if (stage_ == Stage::kRound) {
     status = batches_.ReceiveDiffersAgain(body);
-  } else if (stage_ == Stage::kFindsSaid) {
+  } else if (stage_ == Stage::kPureLeavesSent) {
     status = whole_set_.ReceiveDiffers(body, flags);
   } else {
-    if (stage_ == Stage::kHelloSaid) batches_.TakeAllLeaves();
+    if (stage_ == Stage::kHelloSent) batches_.TakeAllLeaves();
     status = batches_.ReceiveDiffers(body);
   }
   stage_ = Stage::kRound;
@@ -102,7 +102,7 @@ absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
   if (stage_ == Stage::kRound) status = whole_set_.ReceiveEnd();
   if (!status.ok()) return status;
   status = parts_.locator.Receive(
-      body, flags, /*first=*/stage_ == Stage::kHelloSaid, &everything);
+      body, flags, /*first=*/stage_ == Stage::kHelloSent, &everything);
   if (!status.ok()) return status;
   if (whole_set_.rounds()) whole_set_.Close();
   parts_.locator.Answer(everything);
@@ -115,19 +115,19 @@ absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
 }
 
 absl::Status Comparison::ReceiveProposal(std::string_view body, uint8_t flags) {
-  if ((flags & kFlagFinds) != 0) {
+  if ((flags & kFlagPureLeaves) != 0) {
     parts_.locator.Stop();
     const absl::Status status = whole_set_.ReceiveProposal(body);
     stage_ = whole_set_.rounds()            ? Stage::kRound
-             : whole_set_.exchange_begins() ? Stage::kFindsRefused
-                                            : Stage::kFindsReceived;
+             : whole_set_.exchange_begins() ? Stage::kPureLeavesRefused
+                                            : Stage::kPureLeavesReceived;
     return status;
   }
-  if (stage_ == Stage::kFindsSaid || stage_ == Stage::kFindsBegun) {
+  if (stage_ == Stage::kPureLeavesSent || stage_ == Stage::kPureLeavesBegun) {
     whole_set_.Drop();
   }
   const absl::Status status =
-      batches_.ReceiveProposal(body, /*narrower=*/stage_ == Stage::kBatchSaid);
+      batches_.ReceiveProposal(body, /*narrower=*/stage_ == Stage::kBatchSent);
   if (!status.ok()) return status;
   if (stage_ == Stage::kSearching) parts_.locator.Stop(batches_.leaves());
   stage_ = Stage::kBatchReceived;
@@ -155,14 +155,14 @@ absl::Status Comparison::EndTurn(MessageType last, bool idle) {
 absl::Status Comparison::Build(Turn* turn) {
   if (parts_.verify.enough) return End(EndReason::kEnough);
   if (second_look_) return BuildSecondLook(turn);
-  if (answering() || stage_ == Stage::kFindsRefused) {
+  if (answering() || stage_ == Stage::kPureLeavesRefused) {
     const absl::Status status = Answer(turn);
     if (!status.ok() || over()) return status;
   }
   const auto locating = [this] {
     return stage_ == Stage::kLocating || stage_ == Stage::kSearching;
   };
-  if (stage_ == Stage::kRound || stage_ == Stage::kFindsBegun) {
+  if (stage_ == Stage::kRound || stage_ == Stage::kPureLeavesBegun) {
     const absl::Status status = BuildRound(turn);
     if (!status.ok() || !locating()) return status;
   }
@@ -190,7 +190,7 @@ absl::Status Comparison::AnswerHello(Turn* turn) {
   const uint64_t theirs = summaries_.peer().count;
   if (total() == summaries_.peer()) {
     parts_.context.report->elements_compared += mine;
-    return SayEqual(turn);
+    return SendEqual(turn);
   }
   if (peer_batches_ || parts_.TooLarge(theirs) || parts_.TooLarge(mine) ||
       parts_.locator.SearchPays()) {
@@ -203,7 +203,7 @@ absl::Status Comparison::AnswerHello(Turn* turn) {
 
 absl::Status Comparison::AnswerTotal(Turn* turn) {
   if (total() == summaries_.peer() && !batches_.abandoned()) {
-    return SayEqual(turn);
+    return SendEqual(turn);
   }
   if (batches_.any_left()) {
     stage_ = Stage::kChoosing;  // this side found more
@@ -214,13 +214,14 @@ absl::Status Comparison::AnswerTotal(Turn* turn) {
 }
 
 absl::Status Comparison::AnswerProposal(Turn* turn) {
-  if (stage_ == Stage::kFindsReceived || stage_ == Stage::kFindsRefused) {
-    if (stage_ == Stage::kFindsReceived && !whole_set_.TooLarge()) {
+  if (stage_ == Stage::kPureLeavesReceived ||
+      stage_ == Stage::kPureLeavesRefused) {
+    if (stage_ == Stage::kPureLeavesReceived && !whole_set_.TooLarge()) {
       stage_ = Stage::kRound;
       return whole_set_.Differ(turn);
     }
     batches_.Propose(whole_set_.TakeFewer(), {}, turn);
-    stage_ = Stage::kBatchSaid;
+    stage_ = Stage::kBatchSent;
     return absl::OkStatus();
   }
   switch (batches_.Decide()) {
@@ -231,7 +232,7 @@ absl::Status Comparison::AnswerProposal(Turn* turn) {
       break;
     case Batches::Answer::kFewer:
       batches_.ProposeFewer(turn);
-      stage_ = Stage::kBatchSaid;
+      stage_ = Stage::kBatchSent;
       break;
     case Batches::Answer::kDiffers:
       stage_ = Stage::kRound;
@@ -244,7 +245,7 @@ absl::Status Comparison::AnswerRound(Turn* turn) {
   const Rounds::Answer answer =
       rounds()->Decide(summaries_.peer(), summaries_.peer_refuses());
   if (answer == Rounds::Answer::kEqual && summaries_.of_all()) {
-    return SayEqual(turn);
+    return SendEqual(turn);
   }
   if (whole_set_.rounds()) return LocateAgain(turn);
   switch (answer) {
@@ -283,7 +284,7 @@ absl::Status Comparison::LocateAgain(Turn* turn) {
 absl::Status Comparison::Locate(double expected, Turn* turn) {
   const bool first = stage_ == Stage::kHelloReceived;
   if (parts_.locator.Locate(first, expected, turn)) {
-    stage_ = total().count == 0 ? Stage::kTotalSaid : Stage::kChoosing;
+    stage_ = total().count == 0 ? Stage::kTotalSent : Stage::kChoosing;
   } else if (parts_.locator.TakeLeaves()) {
     stage_ = Stage::kChoosing;  // an exchange that has begun may be done
   } else {
@@ -306,14 +307,14 @@ absl::Status Comparison::Choose(Turn* turn) {
         whole_set_.Propose(differences, &proposed, turn);
     if (!status.ok()) return status;
     if (proposed) {
-      stage_ = !rounds()                ? Stage::kFindsSaid
-               : rounds()->exchanging() ? Stage::kFindsBegun
+      stage_ = !rounds()                ? Stage::kPureLeavesSent
+               : rounds()->exchanging() ? Stage::kPureLeavesBegun
                                         : Stage::kRound;
       return status;
     }
   }
   if (!batches_.ProposeNext(turn)) return Summarise(turn);
-  stage_ = Stage::kBatchSaid;
+  stage_ = Stage::kBatchSent;
   return absl::OkStatus();
 }
 
@@ -344,13 +345,13 @@ absl::Status Comparison::BuildSecondLook(Turn* turn) {
 
 absl::Status Comparison::Summarise(Turn* turn) {
   const absl::Status status = summaries_.Say(turn);
-  stage_ = rounds() ? Stage::kRoundSaid : Stage::kTotalSaid;
+  stage_ = rounds() ? Stage::kRoundSent : Stage::kTotalSent;
   return status;
 }
 
-absl::Status Comparison::SayEqual(Turn* turn) {
+absl::Status Comparison::SendEqual(Turn* turn) {
   stage_ = Stage::kOver;
-  return summaries_.SayEqual(turn);
+  return summaries_.SendEqual(turn);
 }
 
 absl::Status Comparison::End(EndReason reason) {

@@ -53,7 +53,7 @@ class Comparison {
   absl::Status Build(Turn* turn);
   // While the peer has its turn.
   void ReadAhead() {
-    if (stage_ == Stage::kBatchSaid) batches_.ReadAhead();
+    if (stage_ == Stage::kBatchSent) batches_.ReadAhead();
   }
 
   // The peer summarised, and it is for this side to answer.
@@ -86,7 +86,7 @@ class Comparison {
   absl::Status BuildRound(Turn* turn);
   absl::Status BuildSecondLook(Turn* turn);
   absl::Status Summarise(Turn* turn);
-  absl::Status SayEqual(Turn* turn);
+  absl::Status SendEqual(Turn* turn);
   absl::Status End(EndReason reason);
 
   // Those that are open, or null.
@@ -104,7 +104,7 @@ class Comparison {
   Summaries summaries_;
   std::unique_ptr<Listing> second_look_;
 
-  Stage stage_ = Stage::kHelloSaid;
+  Stage stage_ = Stage::kHelloSent;
   std::optional<EndReason> end_;
   bool peer_batches_ = false;  // the initiator's set is too large for one batch
 };

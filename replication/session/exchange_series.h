@@ -81,10 +81,10 @@ class ExchangeSeries {
   // Keys, of the elements that differed in the exchange before, and in those
   // that it came again after: 0 unless nearly all were overwritten.
   double overwritten_share() const { return overwritten_share_; }
-  // Finds the leaves that differ, but for those that are closed. The candidates
-  // are leaves, and come on one side only; the other side stops. `initiator`:
-  // its elements. `expected` and `most`: see LeafSearchOptions. Not in mode
-  // Bloom.
+  // PureLeaves the leaves that differ, but for those that are closed. The
+  // candidates are leaves, and come on one side only; the other side stops.
+  // `initiator`: its elements. `expected` and `most`: see LeafSearchOptions.
+  // Not in mode Bloom.
   void BeginSearch(Role role, std::span<const Digest> leaves,
                    const std::vector<bool>& closed, uint64_t initiator,
                    double expected, double most);

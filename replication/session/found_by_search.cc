@@ -28,16 +28,16 @@ absl::Status FoundBySearch::Propose(
     const std::vector<LeafDifference>& differences, bool of_all, uint64_t most,
     bool* proposed, std::string* body) {
   const SymbolKey& key = exchanges_->symbol_key();
-  absl::StatusOr<Finds> finds = Finds{{}, {}, differences};
+  absl::StatusOr<PureLeaves> finds = PureLeaves{{}, {}, differences};
   if (!of_all) {
-    finds = MakeFinds(snapshot_->ForRound(nullptr, 0), location_->leaves(),
-                      location_->changes(), key, differences);
+    finds = ReadPureLeaves(snapshot_->ForRound(nullptr, 0), location_->leaves(),
+                           location_->changes(), key, differences);
     if (!finds.ok()) return finds.status();
   }
   Drop();
   ExpectLeft(static_cast<double>(differences.size()));
   elements_ = std::move(finds->mine);
-  FindsHead head;
+  PureLeavesHead head;
   for (const LeafDifference& one : finds->unknown) {
     const uint64_t mine = location_->leaves()[one.leaf].count;
     head.unknown.push_back(one.leaf);
@@ -54,7 +54,7 @@ absl::Status FoundBySearch::Propose(
     head.asked.push_back({one.leaf, -one.sum & SumMask(key.bits)});
     asked_.push_back(one.leaf);
   }
-  EncodeFinds(head, key.bits, body);
+  EncodePureLeaves(head, key.bits, body);
   exchange_begins_ = head.asked.empty() && !head.unknown.empty();
   if (exchange_begins_) set_peer_count(head.theirs);
   leaves_ = std::move(head.unknown);
@@ -62,9 +62,9 @@ absl::Status FoundBySearch::Propose(
 }
 
 absl::Status FoundBySearch::Receive(std::string_view body) {
-  FindsHead head;
+  PureLeavesHead head;
   const absl::Status status =
-      DecodeFinds(body, exchanges_->symbol_key().bits, &head);
+      DecodePureLeaves(body, exchanges_->symbol_key().bits, &head);
   if (!status.ok()) return status;
   const uint32_t leaf_count = location_->leaf_count();
   if ((!head.unknown.empty() && head.unknown.back() >= leaf_count) ||
@@ -88,8 +88,8 @@ absl::Status FoundBySearch::Receive(std::string_view body) {
 }
 
 absl::Status FoundBySearch::LookUp(
-    const std::vector<FindsHead::Question>& asked) {
-  for (const FindsHead::Question& one : asked) {
+    const std::vector<PureLeavesHead::Question>& asked) {
+  for (const PureLeavesHead::Question& one : asked) {
     const absl::StatusOr<std::optional<PlacedElement>> element =
         FindInLeaf(snapshot_->ForRound(nullptr, 0), one.leaf,
                    location_->changes(), exchanges_->symbol_key(), one.sum);
@@ -118,7 +118,7 @@ std::string FoundBySearch::EncodeFailed() const {
 }
 
 absl::Status FoundBySearch::ReceiveFailed(std::string_view body) {
-  FailedFinds finds;
+  FailedPureLeaves finds;
   const absl::Status status = DecodeFailed(body, asked_.size(), &finds);
   if (!status.ok()) return status;
   set_peer_count(finds.sender);

@@ -1,6 +1,6 @@
 // What a search for leaves has found of the whole sets, as the two sides tell
-// each other before a round over both of them (finds.h has the codings). One
-// side proposes: it knows the leaves that differ, has looked up its own
+// each other before a round over both of them (pure_leaves.h has the codings).
+// One side proposes: it knows the leaves that differ, has looked up its own
 // elements in them, asks for those of the peer, and names leaves of which an
 // exchange has to tell. The other one looks up what it is asked for; what it
 // does not find joins the exchange.
@@ -17,9 +17,9 @@
 
 #include "absl/status/status.h"
 #include "replication/session/exchange_series.h"
-#include "replication/session/finds.h"
 #include "replication/session/leaf_batch.h"
 #include "replication/session/location.h"
+#include "replication/session/pure_leaves.h"
 #include "replication/session/session_snapshot.h"
 
 namespace rocksync {
@@ -87,7 +87,7 @@ class FoundBySearch {
  private:
   // What is not found joins the exchange, if there is one. Else it is left to
   // the comparison that follows.
-  absl::Status LookUp(const std::vector<FindsHead::Question>& asked);
+  absl::Status LookUp(const std::vector<PureLeavesHead::Question>& asked);
   // About so many leaves differ in all.
   void ExpectLeft(double differing);
 

@@ -47,7 +47,7 @@ absl::StatusOr<Judgement> IncomingPairs::Judge(MessageType type,
 }
 
 bool IncomingPairs::Refuses(const WirePair& pair) {
-  if (context_.storage->HoldsBack(pair.version)) {
+  if (context_.storage->RejectIfTooFarAhead(pair.version)) {
     ++context_.report->pairs_held_back;
     return true;
   }

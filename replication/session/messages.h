@@ -81,8 +81,8 @@ inline constexpr uint8_t kFlagEverything = 0x20;
 // Leaves are searched for (leaf_search.h), rather than exchanged as elements.
 inline constexpr uint8_t kFlagSearch = 0x40;
 // Flag of kLeafBatch: the whole set, of which a search has found the elements
-// that differ, or their leaves (finds.h).
-inline constexpr uint8_t kFlagFinds = 0x20;
+// that differ, or their leaves (pure_leaves.h).
+inline constexpr uint8_t kFlagPureLeaves = 0x20;
 // Flag of kSummary: of the whole set, not of the leaf batch.
 inline constexpr uint8_t kFlagTotal = 0x20;
 // Flag of kSummary: the sender refused or could not read a pair of this batch.
@@ -125,8 +125,8 @@ void EncodeLeftOut(uint64_t left_out, std::string* out);
 absl::Status DecodeLeftOut(MessageType type, std::string_view body,
                            uint64_t* left_out);
 
-// The body of kDiffers, unless kFlagFailed is set (finds.h), and of kLocate:
-// count.
+// The body of kDiffers, unless kFlagFailed is set (pure_leaves.h), and of
+// kLocate: count.
 void EncodeCount(uint64_t count, std::string* out);
 absl::Status DecodeCount(MessageType type, std::string_view body,
                          uint64_t* count);

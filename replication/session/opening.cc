@@ -36,7 +36,7 @@ ExchangeOptions Agreed(const Hello& hello, ExchangeOptions own) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Comparison>> SessionOpening::SayHello(
+absl::StatusOr<std::unique_ptr<Comparison>> SessionOpening::SendHello(
     Turn* turn) {
   Hello hello = WishesOf(context_);
   absl::StatusOr<std::unique_ptr<Comparison>> comparison =

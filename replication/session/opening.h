@@ -20,14 +20,14 @@
 
 namespace rocksync {
 
-// Grammar of use: SayHello | ReceiveHello AcceptHello
+// Grammar of use: SendHello | ReceiveHello AcceptHello
 class SessionOpening {
  public:
   SessionOpening(const PartContext& context, const SessionSeed& seed)
       : context_(context), seed_(seed) {}
 
   // Unavailable: storage cannot take a snapshot now, and says why.
-  absl::StatusOr<std::unique_ptr<Comparison>> SayHello(Turn* turn);
+  absl::StatusOr<std::unique_ptr<Comparison>> SendHello(Turn* turn);
   absl::StatusOr<std::unique_ptr<Comparison>> AcceptHello() const;
 
   absl::Status ReceiveHello(std::string_view body, uint8_t flags);

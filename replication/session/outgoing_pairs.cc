@@ -72,7 +72,7 @@ absl::Status OutgoingPairs::ReceiveWants(std::string_view body) {
   return absl::OkStatus();
 }
 
-absl::Status OutgoingPairs::Build(const CandidateTerms& terms, bool turn_begins,
+absl::Status OutgoingPairs::Build(const SendMode& terms, bool turn_begins,
                                   Turn* turn) {
   if (turn_begins) awaits_answer_ = false;
   more_ = false;
@@ -132,7 +132,7 @@ absl::Status OutgoingPairs::BuildValues(Turn* turn) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> OutgoingPairs::NextPair(const CandidateTerms& terms,
+absl::StatusOr<bool> OutgoingPairs::NextPair(const SendMode& terms,
                                              Outgoing* pair) {
   if (begun_) {
     *pair = std::move(*begun_);
@@ -165,8 +165,7 @@ absl::StatusOr<bool> OutgoingPairs::NextPair(const CandidateTerms& terms,
   }
 }
 
-absl::Status OutgoingPairs::BuildPairs(const CandidateTerms& terms,
-                                       Turn* turn) {
+absl::Status OutgoingPairs::BuildPairs(const SendMode& terms, Turn* turn) {
   std::string body;
   PairBytes bytes;
   std::optional<PairEncoder> encoder;
@@ -207,8 +206,7 @@ absl::Status OutgoingPairs::BuildPairs(const CandidateTerms& terms,
   return absl::OkStatus();
 }
 
-absl::Status OutgoingPairs::BuildOffers(const CandidateTerms& terms,
-                                        Turn* turn) {
+absl::Status OutgoingPairs::BuildOffers(const SendMode& terms, Turn* turn) {
   // What is left of this piece would be few offers for a round trip.
   more_ = turn->half_full() && !candidates_.at_end();
   if (more_) return absl::OkStatus();

@@ -29,7 +29,7 @@ inline constexpr size_t kChunkBytes = size_t{256} << 10;
 static_assert(kChunkBytes >= kLeastChunkBytes);
 
 // How candidates may go now.
-struct CandidateTerms {
+struct SendMode {
   bool as_pairs = false;           // unasked, and not as offers
   std::optional<uint64_t> before;  // only those at positions before this
 };
@@ -58,7 +58,7 @@ class OutgoingPairs {
   // A piece of a turn holds values that the peer wants, then pairs, then
   // offers. A pair that has begun goes on before all others, since chunks name
   // no pair. `turn_begins`: it is the first piece.
-  absl::Status Build(const CandidateTerms& terms, bool turn_begins, Turn* turn);
+  absl::Status Build(const SendMode& terms, bool turn_begins, Turn* turn);
 
   // After Build: the piece was full before all was sent.
   bool more() const { return more_; }
@@ -96,9 +96,9 @@ class OutgoingPairs {
   };
 
   absl::Status BuildValues(Turn* turn);
-  absl::Status BuildPairs(const CandidateTerms& terms, Turn* turn);
-  absl::Status BuildOffers(const CandidateTerms& terms, Turn* turn);
-  absl::StatusOr<bool> NextPair(const CandidateTerms& terms, Outgoing* pair);
+  absl::Status BuildPairs(const SendMode& terms, Turn* turn);
+  absl::Status BuildOffers(const SendMode& terms, Turn* turn);
+  absl::StatusOr<bool> NextPair(const SendMode& terms, Outgoing* pair);
   absl::StatusOr<bool> Offer(uint32_t ordinal, PairEncoder* encoder);
   // Sends chunks until a tail of at most kChunkBytes is left; false if the
   // turn was full before.

@@ -49,7 +49,7 @@ uint8_t KnownFlags(MessageType type) {
     case MessageType::kDiffers:
       return kFlagIdle | kFlagFailed;
     case MessageType::kLeafBatch:
-      return kFlagFinds;
+      return kFlagPureLeaves;
     case MessageType::kSummary:
       return kFlagTotal | kFlagRefused;
     default:
@@ -254,7 +254,7 @@ absl::Status SessionImpl::Open() {
     return absl::OkStatus();
   }
   absl::StatusOr<std::unique_ptr<Comparison>> comparison =
-      role_ == Role::kInitiator ? opening_.SayHello(&*turn_)
+      role_ == Role::kInitiator ? opening_.SendHello(&*turn_)
                                 : opening_.AcceptHello();
   if (role_ == Role::kResponder && absl::IsUnavailable(comparison.status())) {
     const End end = CannotCompare(comparison.status());

@@ -172,9 +172,9 @@ absl::Status Shipping::Build(Turn* turn) {
   return status;
 }
 
-CandidateTerms Shipping::Terms() const {
+SendMode Shipping::Terms() const {
   const bool follows = part_ == Part::kFollows;
-  CandidateTerms terms;
+  SendMode terms;
   terms.as_pairs =
       context_.peer_count == 0 || one_sided_ || (follows && exact_);
   // A follower waits until the offers have come past a position.

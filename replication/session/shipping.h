@@ -63,7 +63,7 @@ class Shipping final : public RoundWork {
   absl::Status ReceivePair(WirePair pair);
   void CoverOwn(const Judgement& judgement);
   void BuildWants(Turn* turn);
-  CandidateTerms Terms() const;
+  SendMode Terms() const;
 
   const RoundContext context_;
   const bool exact_;      // my candidates are all that the peer lacks

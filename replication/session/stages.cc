@@ -26,7 +26,7 @@ uint32_t KindOf(MessageType type, uint8_t flags) {
     case MessageType::kLocate:
       return kLocate;
     case MessageType::kLeafBatch:
-      return (flags & kFlagFinds) != 0 ? kFinds : kBatch;
+      return (flags & kFlagPureLeaves) != 0 ? kFinds : kBatch;
     case MessageType::kSummary:
       return (flags & kFlagTotal) != 0 ? kTotalSummary : kRoundSummary;
     case MessageType::kPayload:
@@ -40,11 +40,11 @@ uint32_t KindOf(MessageType type, uint8_t flags) {
   }
 }
 
-uint32_t Expected(Stage stage, const StageTerms& terms) {
+uint32_t Expected(Stage stage, const StageFacts& terms) {
   switch (stage) {
-    case Stage::kHelloSaid:
+    case Stage::kHelloSent:
       return kEqual | kDiffers | kLocate;
-    case Stage::kTotalSaid:
+    case Stage::kTotalSent:
       return kEqual | kBatch | kLocate;
     case Stage::kLocating:
       return kPayload | kPass;
@@ -53,19 +53,19 @@ uint32_t Expected(Stage stage, const StageTerms& terms) {
              (terms.may_find ? kFinds : 0);
     case Stage::kChoosing:
       return kBatch | kTotalSummary;
-    case Stage::kBatchSaid:  // a batch: not so many leaves at once
+    case Stage::kBatchSent:  // a batch: not so many leaves at once
       return kEqual | kDiffers | kBatch;
-    case Stage::kFindsSaid:
+    case Stage::kPureLeavesSent:
       return kDiffers | kFailedFinds | kBatch;
-    case Stage::kFindsBegun:
+    case Stage::kPureLeavesBegun:
       return kPayload | kPass | kBatch;
-    case Stage::kFindsRefused:
+    case Stage::kPureLeavesRefused:
       return kPayload;
     case Stage::kRound:
       if (!terms.works) return kPayload | kPass;
       return kWork | kPass | kRoundSummary |
              (terms.whole_set ? kLocate : kDiffers);
-    case Stage::kRoundSaid:
+    case Stage::kRoundSent:
       if (terms.whole_set) return kEqual | kLocate;
       return kEqual | kDiffers | (terms.only ? 0 : kAbandon);
     case Stage::kListing:
@@ -73,7 +73,7 @@ uint32_t Expected(Stage stage, const StageTerms& terms) {
     case Stage::kHelloReceived:
     case Stage::kTotalReceived:
     case Stage::kBatchReceived:
-    case Stage::kFindsReceived:
+    case Stage::kPureLeavesReceived:
     case Stage::kRoundReceived:
     case Stage::kOver:
       return 0;
@@ -84,18 +84,18 @@ uint32_t Expected(Stage stage, const StageTerms& terms) {
 }  // namespace
 
 bool Awaits(Stage stage) {
-  return stage == Stage::kHelloSaid || stage == Stage::kTotalSaid ||
-         stage == Stage::kBatchSaid || stage == Stage::kFindsSaid ||
-         stage == Stage::kRoundSaid;
+  return stage == Stage::kHelloSent || stage == Stage::kTotalSent ||
+         stage == Stage::kBatchSent || stage == Stage::kPureLeavesSent ||
+         stage == Stage::kRoundSent;
 }
 
 bool Answers(Stage stage) {
   return stage == Stage::kHelloReceived || stage == Stage::kTotalReceived ||
-         stage == Stage::kBatchReceived || stage == Stage::kFindsReceived ||
-         stage == Stage::kRoundReceived;
+         stage == Stage::kBatchReceived ||
+         stage == Stage::kPureLeavesReceived || stage == Stage::kRoundReceived;
 }
 
-bool MayCome(Stage stage, const StageTerms& terms, MessageType type,
+bool MayCome(Stage stage, const StageFacts& terms, MessageType type,
              uint8_t flags) {
   return (Expected(stage, terms) & KindOf(type, flags)) != 0;
 }

@@ -14,9 +14,9 @@ namespace rocksync {
 // answered in this side's turn.
 enum class Stage : uint8_t {
   // Of the whole sets: Summaries.
-  kHelloSaid,
+  kHelloSent,
   kHelloReceived,
-  kTotalSaid,
+  kTotalSent,
   kTotalReceived,
   // Which leaves differ, by an exchange over all of them or by a search:
   // LeafLocator.
@@ -25,17 +25,17 @@ enum class Stage : uint8_t {
   // The side that has the turn proposes what comes next: Batches or, after a
   // search, WholeSetRound.
   kChoosing,
-  kBatchSaid,  // Batches
+  kBatchSent,  // Batches
   kBatchReceived,
-  kFindsSaid,  // WholeSetRound
-  kFindsReceived,
+  kPureLeavesSent,  // WholeSetRound
+  kPureLeavesReceived,
   // The same where the side that proposes begins the exchange at once, and the
   // other one, for which it may be too much, takes none of it.
-  kFindsBegun,
-  kFindsRefused,
+  kPureLeavesBegun,
+  kPureLeavesRefused,
   // Rounds of either, and Summaries between them.
   kRound,
-  kRoundSaid,
+  kRoundSent,
   kRoundReceived,
   kListing,  // a second look: Listing
   kOver,
@@ -47,14 +47,14 @@ bool Awaits(Stage stage);
 bool Answers(Stage stage);
 
 // What else matters of where the comparison is.
-struct StageTerms {
+struct StageFacts {
   bool whole_set = false;  // the rounds are of the whole set
   bool only = false;       // the batch is the only one
   bool works = false;      // something is shipped or listed
   bool may_find = false;   // a search may tell elements by itself
 };
 // Whether a message may follow on what was said last.
-bool MayCome(Stage stage, const StageTerms& terms, MessageType type,
+bool MayCome(Stage stage, const StageFacts& terms, MessageType type,
              uint8_t flags);
 
 }  // namespace rocksync

@@ -171,7 +171,7 @@ class StorageView {
   virtual uint32_t FamilyCount() const = 0;
 
   // True if Apply would answer kHeldBack now: such a pair is not asked for.
-  virtual bool HoldsBack(const Version& version) const = 0;
+  virtual bool RejectIfTooFarAhead(const Version& version) const = 0;
 
   // A pair was left out since it is too large to travel, or refused as such:
   // for the log and the statistics.

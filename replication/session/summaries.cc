@@ -39,7 +39,7 @@ absl::Status Summaries::Receive(std::string_view body, uint8_t flags) {
   return absl::OkStatus();
 }
 
-absl::Status Summaries::SayEqual(Turn* turn) {
+absl::Status Summaries::SendEqual(Turn* turn) {
   std::string body;
   EncodeLeftOut(parts_->context.report->left_out, &body);
   turn->Add(MessageType::kEqual, body);

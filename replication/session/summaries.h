@@ -17,7 +17,7 @@
 
 namespace rocksync {
 
-// Grammar of use: ( Say ReceiveEqual? | ( set_peer | Receive ) SayEqual? )*
+// Grammar of use: ( Say ReceiveEqual? | ( set_peer | Receive ) SendEqual? )*
 class Summaries {
  public:
   // All must outlive it.
@@ -39,7 +39,7 @@ class Summaries {
   bool peer_refuses() const { return peer_refuses_; }
 
   // The answer that ends the session.
-  absl::Status SayEqual(Turn* turn);
+  absl::Status SendEqual(Turn* turn);
   // `of_all`: it ends the session, too.
   absl::Status ReceiveEqual(std::string_view body, bool of_all);
 

@@ -17,7 +17,7 @@ absl::Status WholeSetRound::Propose(
       differences, expected_this_, parts_->context.options->max_batch_elements,
       proposed, &body);
   if (!status.ok() || !*proposed) return status;
-  turn->Add(MessageType::kLeafBatch, body, kFlagFinds);
+  turn->Add(MessageType::kLeafBatch, body, kFlagPureLeaves);
   if (!found_.exchange_follows()) return BeginWithoutExchange();
   if (!found_.exchange_begins()) return status;
   Expect();

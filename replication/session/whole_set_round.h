@@ -21,9 +21,9 @@
 
 namespace rocksync {
 
-// Searches of a session that may tell elements by themselves (finds.h), as long
-// as no leaf is closed. What differs after the last of them is worked off leaf
-// by leaf, which ends whatever a side refuses.
+// Searches of a session that may tell elements by themselves (pure_leaves.h),
+// as long as no leaf is closed. What differs after the last of them is worked
+// off leaf by leaf, which ends whatever a side refuses.
 inline constexpr uint32_t kMaxSearchesWithFinds = 3;
 
 // Grammar of use, after each search:

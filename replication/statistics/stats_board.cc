@@ -69,7 +69,7 @@ PeerEntry* StatsBoard::FindConnected(
   return entry;
 }
 
-std::unique_ptr<StreamLine> StatsBoard::BeginStream(
+std::unique_ptr<StreamCounters> StatsBoard::BeginStream(
     const std::string& peer, uint64_t replica_id,
     const std::weak_ptr<const void>& connection, Role role,
     std::function<StreamLag()> lag) {
@@ -79,20 +79,20 @@ std::unique_ptr<StreamLine> StatsBoard::BeginStream(
     ++stream->open;
     ++stream->opened;
   }
-  std::unique_ptr<StreamLine> line(
-      new StreamLine(this, entry->NameOr(peer), replica_id, std::move(lag)));
+  std::unique_ptr<StreamCounters> line(new StreamCounters(
+      this, entry->NameOr(peer), replica_id, std::move(lag)));
   streams_.push_back(line.get());
   return line;
 }
 
-std::unique_ptr<SessionLine> StatsBoard::Begin(
+std::unique_ptr<SessionCounters> StatsBoard::Begin(
     const std::string& peer, uint64_t replica_id,
     const std::weak_ptr<const void>& connection, Role role,
     Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   PeerEntry* const entry = FindConnected(peer, replica_id, connection, role);
-  std::unique_ptr<SessionLine> line(
-      new SessionLine(this, entry->NameOr(peer), replica_id, now));
+  std::unique_ptr<SessionCounters> line(
+      new SessionCounters(this, entry->NameOr(peer), replica_id, now));
   if (role == Role::kInitiator) unanswered_.push_back(line.get());
   return line;
 }
@@ -208,7 +208,7 @@ void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {
 
 void StatsBoard::ShowUnanswered(Clock::time_point now,
                                 ReplicationStats* all) const {
-  for (const SessionLine* line : unanswered_) {
+  for (const SessionCounters* line : unanswered_) {
     if (now - line->began_ < kShownUnanswered) continue;
     PeerStats* const peer = ShownAs(line->replica_id_, line->peer_, all);
     if (peer != nullptr) peer->last = line->SoFar();
@@ -216,7 +216,7 @@ void StatsBoard::ShowUnanswered(Clock::time_point now,
 }
 
 void StatsBoard::ShowLags(Clock::time_point now, ReplicationStats* all) const {
-  for (const StreamLine* line : streams_) {
+  for (const StreamCounters* line : streams_) {
     const StreamLag lag = line->lag_ ? line->lag_() : StreamLag();
     if (lag.changes == 0) continue;
     const auto ms = static_cast<uint64_t>(

@@ -15,7 +15,7 @@
 
 #include "replication/session/session.h"
 #include "replication/statistics/peer_table.h"
-#include "replication/statistics/stats_lines.h"
+#include "replication/statistics/stats_counters.h"
 #include "rocksdb/status.h"
 #include "rocksync/stats.h"
 
@@ -56,14 +56,14 @@ class StatsBoard {
   // A session with a replica begins; `peer` is its address, or for an accepted
   // connection (`role` is kResponder) its name, used if no address of it is
   // known. `connection` as above.
-  std::unique_ptr<SessionLine> Begin(
+  std::unique_ptr<SessionCounters> Begin(
       const std::string& peer, uint64_t replica_id,
       const std::weak_ptr<const void>& connection = {},
       Role role = Role::kResponder, Clock::time_point now = Clock::now());
 
   // A stream with a replica begins; as above. `lag` is called by stats(), with
   // the board's lock held, until the line is gone.
-  std::unique_ptr<StreamLine> BeginStream(
+  std::unique_ptr<StreamCounters> BeginStream(
       const std::string& peer, uint64_t replica_id,
       const std::weak_ptr<const void>& connection = {},
       Role role = Role::kResponder, std::function<StreamLag()> lag = nullptr);
@@ -104,8 +104,8 @@ class StatsBoard {
   ReplicationStats stats(Clock::time_point now = Clock::now()) const;
 
  private:
-  friend class SessionLine;
-  friend class StreamLine;
+  friend class SessionCounters;
+  friend class StreamCounters;
 
   // A peer that is busy says so within this time, unless the link is slow.
   static constexpr std::chrono::seconds kShownUnanswered{1};
@@ -129,8 +129,8 @@ class StatsBoard {
   ReplicationStats totals_;  // without peers
   PeerTable table_;
   // That this replica began, and that the peer has not answered yet.
-  std::vector<const SessionLine*> unanswered_;
-  std::vector<const StreamLine*> streams_;  // that are open
+  std::vector<const SessionCounters*> unanswered_;
+  std::vector<const StreamCounters*> streams_;  // that are open
   uint64_t copy_of_ = 0;
   Clock::time_point met_copy_at_{};
 };

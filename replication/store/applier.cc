@@ -211,7 +211,7 @@ Status Applier::CheckTerms(Batch* batch) const {
   // A foreign write has no version yet. It may be later.
   if (!index_build_->AllIsIndexed(batch->cancelled)) {
     // Behind a write that sits in one, no look comes to an end.
-    if (WritesStall(indexed_->db())) return WouldBeSlowedDown();
+    if (WritesStall(indexed_->db())) return NoSlowdownError();
     batch->unindexed = true;
     return Status::TryAgain();
   }

@@ -259,9 +259,9 @@ Status ReplicatedDB::Write(const WriteOptions& options,
 
 // Refused on a replicated family.
 
-Status ReplicatedDB::MayPass(ColumnFamilyHandle* family,
-                             const std::string& call,
-                             const std::string& remedy) const {
+Status ReplicatedDB::CheckNotReplicated(ColumnFamilyHandle* family,
+                                        const std::string& call,
+                                        const std::string& remedy) const {
   return store_->families()->Replicates(family) ? Refuse(call, remedy)
                                                 : CheckKnown(family);
 }
@@ -291,23 +291,23 @@ Status ReplicatedDB::Put(const WriteOptions& options,
                          ColumnFamilyHandle* family, const Slice& key,
                          const Slice& ts, const Slice& value) {
   const Status status =
-      MayPass(family, "Put with a timestamp", "use Put without one");
+      CheckNotReplicated(family, "Put with a timestamp", "use Put without one");
   return status.ok() ? Counted()->Put(options, family, key, ts, value) : status;
 }
 
 Status ReplicatedDB::Delete(const WriteOptions& options,
                             ColumnFamilyHandle* family, const Slice& key,
                             const Slice& ts) {
-  const Status status =
-      MayPass(family, "Delete with a timestamp", "use Delete without one");
+  const Status status = CheckNotReplicated(family, "Delete with a timestamp",
+                                           "use Delete without one");
   return status.ok() ? Counted()->Delete(options, family, key, ts) : status;
 }
 
 Status ReplicatedDB::SingleDelete(const WriteOptions& options,
                                   ColumnFamilyHandle* family, const Slice& key,
                                   const Slice& ts) {
-  const Status status = MayPass(family, "SingleDelete with a timestamp",
-                                "use Delete without one");
+  const Status status = CheckNotReplicated(
+      family, "SingleDelete with a timestamp", "use Delete without one");
   return status.ok() ? Counted()->SingleDelete(options, family, key, ts)
                      : status;
 }
@@ -316,8 +316,8 @@ Status ReplicatedDB::DeleteRange(const WriteOptions& options,
                                  ColumnFamilyHandle* family,
                                  const Slice& begin_key, const Slice& end_key,
                                  const Slice& ts) {
-  const Status status = MayPass(family, "DeleteRange with a timestamp",
-                                "use DeleteRange without one");
+  const Status status = CheckNotReplicated(
+      family, "DeleteRange with a timestamp", "use DeleteRange without one");
   return status.ok()
              ? Counted()->Count(options, 1,
                                 [&] {
@@ -330,8 +330,8 @@ Status ReplicatedDB::DeleteRange(const WriteOptions& options,
 Status ReplicatedDB::Merge(const WriteOptions& options,
                            ColumnFamilyHandle* family, const Slice& key,
                            const Slice& ts, const Slice& value) {
-  const Status status =
-      MayPass(family, "Merge with a timestamp", "use Merge without one");
+  const Status status = CheckNotReplicated(family, "Merge with a timestamp",
+                                           "use Merge without one");
   return status.ok()
              ? Counted()->Count(
                    options, 1,
@@ -342,8 +342,8 @@ Status ReplicatedDB::Merge(const WriteOptions& options,
 Status ReplicatedDB::PutEntity(const WriteOptions& options,
                                ColumnFamilyHandle* family, const Slice& key,
                                const rocksdb::WideColumns& columns) {
-  const Status status = MayPass(family, "PutEntity",
-                                "encode the columns into a value and use Put");
+  const Status status = CheckNotReplicated(
+      family, "PutEntity", "encode the columns into a value and use Put");
   return status.ok() ? Counted()->PutEntity(options, family, key, columns)
                      : status;
 }
@@ -352,8 +352,8 @@ Status ReplicatedDB::IngestExternalFile(
     ColumnFamilyHandle* family, const std::vector<std::string>& files,
     const rocksdb::IngestExternalFileOptions& options) {
   const Status status =
-      MayPass(family, "IngestExternalFile",
-              "read the file with SstFileReader and Put its pairs");
+      CheckNotReplicated(family, "IngestExternalFile",
+                         "read the file with SstFileReader and Put its pairs");
   return status.ok() ? Counted()->IngestExternalFile(family, files, options)
                      : status;
 }
@@ -361,9 +361,9 @@ Status ReplicatedDB::IngestExternalFile(
 Status ReplicatedDB::IngestExternalFiles(
     const std::vector<rocksdb::IngestExternalFileArg>& args) {
   for (const rocksdb::IngestExternalFileArg& arg : args) {
-    const Status status =
-        MayPass(arg.column_family, "IngestExternalFiles",
-                "read the files with SstFileReader and Put their pairs");
+    const Status status = CheckNotReplicated(
+        arg.column_family, "IngestExternalFiles",
+        "read the files with SstFileReader and Put their pairs");
     if (!status.ok()) return status;
   }
   return Counted()->IngestExternalFiles(args);

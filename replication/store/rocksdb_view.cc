@@ -54,7 +54,7 @@ class RocksDBView final : public ReplicaView {
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
     if (!FamiliesAreTheSame()) return FamiliesChanged();
-    LeafDigests::Readied readied;
+    LeafDigests::DigestSnapshot readied;
     const absl::Status status = store_->TakeSnapshot(cancelled, &readied);
     if (!status.ok()) return status;
     // Again: digests are of the families that there were when they were
@@ -99,7 +99,7 @@ class RocksDBView final : public ReplicaView {
     }
     return names;
   }
-  bool HoldsBack(const Version& version) const override {
+  bool RejectIfTooFarAhead(const Version& version) const override {
     return store_->held_back()->Holds(version);
   }
   void NoteOversized(uint32_t family, std::string_view key) const override {

@@ -57,7 +57,7 @@ Status AddDigests(bool all_is_read, LeafDigests* digests,
                   rocksdb::ColumnFamilyHandle* index,
                   rocksdb::WriteBatch* batch, bool* sealed) {
   *sealed = false;
-  LeafDigests::Readied readied;
+  LeafDigests::DigestSnapshot readied;
   if (all_is_read && digests->UpToDate() &&
       !digests->Ready({}, &readied).ok()) {
     readied.leaves = nullptr;
@@ -137,7 +137,7 @@ Status Store::DropFamily(rocksdb::ColumnFamilyHandle* handle) {
 }
 
 absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
-                                 LeafDigests::Readied* readied) {
+                                 LeafDigests::DigestSnapshot* readied) {
   const uint64_t checks = index_build_.generation();
   const uint64_t drops = families_.drops();
   const IndexBuildProgress progress = index_build_.Progress();

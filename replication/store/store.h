@@ -60,7 +60,7 @@ class Store {
   // A snapshot of now and the digests at it. Unavailable: nothing may be told
   // to peers yet, as something is being compared.
   absl::Status TakeSnapshot(const std::function<bool()>& cancelled,
-                            LeafDigests::Readied* readied);
+                            LeafDigests::DigestSnapshot* readied);
   // Looks again at an entry, or a pair by its entry's index key, that did not
   // match at some moment, and does what a scrub would.
   void Reexamine(const std::string& index_key);

@@ -154,8 +154,9 @@ Status VersionSpecificDB::PutEntity(const rocksdb::WriteOptions& options,
                                     const Slice& key,
                                     const rocksdb::AttributeGroups& groups) {
   for (const rocksdb::AttributeGroup& group : groups) {
-    const Status status = MayPass(group.column_family(), "PutEntity",
-                                  "encode the columns into values and use Put");
+    const Status status =
+        CheckNotReplicated(group.column_family(), "PutEntity",
+                           "encode the columns into values and use Put");
     if (!status.ok()) return status;
   }
   return Counted()->Count(options, groups.size(),
@@ -168,8 +169,8 @@ Status VersionSpecificDB::ClipColumnFamily(ColumnFamilyHandle* family,
                                            const Slice& begin_key,
                                            const Slice& end_key) {
   const Status status =
-      MayPass(family, "ClipColumnFamily",
-              "delete what is outside with DeleteRangeInChunks");
+      CheckNotReplicated(family, "ClipColumnFamily",
+                         "delete what is outside with DeleteRangeInChunks");
   // It writes as many ranges as it needs.
   return status.ok() ? Counted()->Alone([&] {
     return db_->ClipColumnFamily(family, begin_key, end_key);
@@ -204,9 +205,9 @@ Status VersionSpecificDB::PrepareFileIngestion(
   }
   handle->reset();
   for (const rocksdb::IngestExternalFileArg& arg : args) {
-    const Status status =
-        MayPass(arg.column_family, "PrepareFileIngestion",
-                "read the files with SstFileReader and Put their pairs");
+    const Status status = CheckNotReplicated(
+        arg.column_family, "PrepareFileIngestion",
+        "read the files with SstFileReader and Put their pairs");
     if (!status.ok()) return status;
   }
   return db_->PrepareFileIngestion(args, handle);

@@ -25,17 +25,17 @@ Status IncomingChanges::Receive(std::string_view message) {
   const auto type = static_cast<StreamMessageType>(message[0]);
   switch (type) {
     case StreamMessageType::kChanges:
-      return TakeChanges(message);
-    case StreamMessageType::kTaken:
-      return TakeTaken(body);
+      return ReceiveChanges(message);
+    case StreamMessageType::kAck:
+      return ReceiveAck(body);
     case StreamMessageType::kGap:
-      return TakeGap(body);
+      return ReceiveGap(body);
     case StreamMessageType::kNeighbours:
-      return TakeNeighbours(body);
+      return ReceiveNeighbours(body);
     case StreamMessageType::kPrune:
     case StreamMessageType::kAnnounce:
     case StreamMessageType::kGraft:
-      return TakeList(type, body);
+      return ReceiveList(type, body);
     case StreamMessageType::kAlive:
       if (body.empty()) return absl::OkStatus();
       break;
@@ -43,7 +43,7 @@ Status IncomingChanges::Receive(std::string_view message) {
   return Refusal("an unknown message in a stream");
 }
 
-Status IncomingChanges::TakeChanges(std::string_view message) {
+Status IncomingChanges::ReceiveChanges(std::string_view message) {
   Status status =
       DecodeChanges(message.substr(1), host_->FamilyCount(), &pairs_);
   if (status.ok()) status = Apply();
@@ -67,9 +67,9 @@ Status IncomingChanges::Apply() {
     return static_cast<uint64_t>(
         std::count(outcomes_.begin(), outcomes_.end(), outcome));
   };
-  host_->NoteTaken(received, count(ApplyOutcome::kApplied),
-                   count(ApplyOutcome::kSuperseded),
-                   count(ApplyOutcome::kHeldBack));
+  host_->NoteReceived(received, count(ApplyOutcome::kApplied),
+                      count(ApplyOutcome::kSuperseded),
+                      count(ApplyOutcome::kHeldBack));
   NoteArrived();
   return status;
 }
@@ -101,7 +101,7 @@ void IncomingChanges::NoteArrived() {
   host_->Wake();
 }
 
-Status IncomingChanges::TakeNeighbours(std::string_view body) {
+Status IncomingChanges::ReceiveNeighbours(std::string_view body) {
   std::vector<Neighbour> neighbours;
   const Status status = DecodeNeighbours(body, &neighbours);
   if (status.ok() && host_->SetNeighbours(std::move(neighbours))) {
@@ -110,13 +110,13 @@ Status IncomingChanges::TakeNeighbours(std::string_view body) {
   return status;
 }
 
-Status IncomingChanges::TakeList(StreamMessageType type,
-                                 std::string_view body) {
+Status IncomingChanges::ReceiveList(StreamMessageType type,
+                                    std::string_view body) {
   std::vector<uint64_t> list;
   Status status = DecodeStreamList(body, &list);
   if (!status.ok()) return status;
   if (type == StreamMessageType::kGraft) {
-    status = TakeGraft(list);
+    status = ReceiveGraft(list);
   } else {
     const uint64_t peer_id = host_->facts().peer_id;
     const uint64_t now_ms = host_->NowMs();
@@ -131,7 +131,7 @@ Status IncomingChanges::TakeList(StreamMessageType type,
   return status;
 }
 
-Status IncomingChanges::TakeGraft(const std::vector<ShortHash>& hashes) {
+Status IncomingChanges::ReceiveGraft(const std::vector<ShortHash>& hashes) {
   bool too_many = false;
   host_->WithDues([&](StreamDues* dues) {
     std::vector<ShortHash>& asked_for = dues->lists.asked_for;
@@ -143,7 +143,7 @@ Status IncomingChanges::TakeGraft(const std::vector<ShortHash>& hashes) {
                   : absl::OkStatus();
 }
 
-Status IncomingChanges::TakeTaken(std::string_view body) {
+Status IncomingChanges::ReceiveAck(std::string_view body) {
   uint64_t bytes = 0;
   const Status status = DecodeStreamCount(body, &bytes);
   if (!status.ok()) return status;
@@ -155,7 +155,7 @@ Status IncomingChanges::TakeTaken(std::string_view body) {
   return status;
 }
 
-Status IncomingChanges::TakeGap(std::string_view body) {
+Status IncomingChanges::ReceiveGap(std::string_view body) {
   uint64_t changes = 0;
   const Status status = DecodeStreamCount(body, &changes);
   if (status.ok() && host_->facts().dialed) host_->BeginRepair();

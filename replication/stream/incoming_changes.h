@@ -33,12 +33,12 @@ class IncomingChanges {
   bool carried() const { return carried_; }
 
  private:
-  absl::Status TakeChanges(std::string_view message);
-  absl::Status TakeTaken(std::string_view body);
-  absl::Status TakeGap(std::string_view body);
-  absl::Status TakeNeighbours(std::string_view body);
-  absl::Status TakeList(StreamMessageType type, std::string_view body);
-  absl::Status TakeGraft(const std::vector<ShortHash>& hashes);
+  absl::Status ReceiveChanges(std::string_view message);
+  absl::Status ReceiveAck(std::string_view body);
+  absl::Status ReceiveGap(std::string_view body);
+  absl::Status ReceiveNeighbours(std::string_view body);
+  absl::Status ReceiveList(StreamMessageType type, std::string_view body);
+  absl::Status ReceiveGraft(const std::vector<ShortHash>& hashes);
   absl::Status Apply();
   void NoteArrived();
   absl::Status Refusal(std::string_view what) const;

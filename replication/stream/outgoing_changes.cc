@@ -11,7 +11,7 @@ namespace {
 using absl::Status;
 
 // Keys and values that are taken from the log at once.
-constexpr size_t kTakenBytes = size_t{64} << 10;
+constexpr size_t kAckBytes = size_t{64} << 10;
 constexpr uint64_t kMaxSilenceMs = 10'000;
 
 Status MeetAgain() { return absl::UnavailableError("reconnecting"); }
@@ -19,9 +19,9 @@ Status MeetAgain() { return absl::UnavailableError("reconnecting"); }
 }  // namespace
 
 uint64_t OutgoingChanges::SilentUntilMs() const {
-  const uint64_t patience_ms = host_->facts().theirs.patience_ms;
+  const uint64_t idle_timeout_ms = host_->facts().theirs.idle_timeout_ms;
   return last_sent_ms_ +
-         std::min(kMaxSilenceMs, std::max<uint64_t>(patience_ms / 4, 1));
+         std::min(kMaxSilenceMs, std::max<uint64_t>(idle_timeout_ms / 4, 1));
 }
 
 uint64_t OutgoingChanges::NextDueMs() const {
@@ -45,23 +45,23 @@ size_t OutgoingChanges::Window() const {
 
 Status OutgoingChanges::Step() {
   if (host_->AskForMissing(host_->NowMs())) host_->Repair();
-  Status status = SayWhatIsDue();
+  Status status = SendWhatIsDue();
   if (status.ok()) status = SendLists();
   const size_t window = Window();
   if (status.ok() && window > 0) {
-    status = SendChanges(std::min(window, kTakenBytes));
+    status = SendChanges(std::min(window, kAckBytes));
   }
   return status;
 }
 
-Status OutgoingChanges::SayWhatIsDue() {
+Status OutgoingChanges::SendWhatIsDue() {
   const uint64_t now_ms = host_->NowMs();
   uint64_t taken = 0;
   host_->WithDues([&](StreamDues* dues) {
-    taken = dues->TakeDueToTell(now_ms, host_->facts().mine.window_bytes / 4);
+    taken = dues->TakeDueAck(now_ms, host_->facts().mine.window_bytes / 4);
   });
   if (taken > 0) {
-    return Send(EncodeStreamCount(StreamMessageType::kTaken, taken));
+    return Send(EncodeStreamCount(StreamMessageType::kAck, taken));
   }
   return now_ms >= SilentUntilMs() ? Send(EncodeAlive()) : absl::OkStatus();
 }

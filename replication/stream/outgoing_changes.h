@@ -42,7 +42,7 @@ class OutgoingChanges {
   size_t Window() const;
 
  private:
-  absl::Status SayWhatIsDue();
+  absl::Status SendWhatIsDue();
   absl::Status SendChanges(size_t max_bytes);
   absl::Status Encode(uint64_t* left_out);
   absl::Status EncodeOne(const LoggedChange& change, ShortHash hash,
@@ -58,7 +58,7 @@ class OutgoingChanges {
   uint64_t SilentUntilMs() const;
 
   StreamHost* const host_;
-  TakenChanges taken_;
+  LogBatch taken_;
   ChangesEncoder encoder_;
   uint64_t last_sent_ms_ = 0;
   uint64_t oldest_ms_ = 0;        // change of those taken last

@@ -50,7 +50,7 @@ bool StreamDues::Took(uint64_t bytes, uint64_t now_ms) {
   return first;
 }
 
-uint64_t StreamDues::TakeDueToTell(uint64_t now_ms, uint64_t most) {
+uint64_t StreamDues::TakeDueAck(uint64_t now_ms, uint64_t most) {
   if (bytes_to_tell_ == 0) return 0;
   if (bytes_to_tell_ < most && now_ms < tell_at_ms_) return 0;
   return std::exchange(bytes_to_tell_, 0);

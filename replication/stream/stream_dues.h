@@ -41,7 +41,7 @@ class StreamDues {
   }
   // Those that are due now, be it by time or since they are `most` or more; 0:
   // none are. They count as told.
-  uint64_t TakeDueToTell(uint64_t now_ms, uint64_t most);
+  uint64_t TakeDueAck(uint64_t now_ms, uint64_t most);
 
   // Lists for the sending half, which takes all at once.
   struct Lists {

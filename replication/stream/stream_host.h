@@ -41,7 +41,7 @@ struct LoggedChange {
   bool left_out = false;  // too large: its value, or its key too, is not here
 };
 
-struct TakenChanges {
+struct LogBatch {
   std::vector<LoggedChange> changes;
   uint64_t lost = 0;       // changes before these that the log had to let go
   uint64_t last = 0;       // number of the last change
@@ -61,7 +61,7 @@ class StreamHost {
   // Of the sending half. The next changes of the log, about `max_bytes` of
   // keys and values, at least one if there is any; valid until the next call.
   // Unavailable: one is of a family that the set-up did not know.
-  virtual absl::Status Take(size_t max_bytes, TakenChanges* taken) = 0;
+  virtual absl::Status Take(size_t max_bytes, LogBatch* taken) = 0;
   // Of the sending half. Returns once all changes up to this number are
   // durable; or everything that is there. Not at all if that is not wanted.
   virtual absl::Status MakeDurable(uint64_t number) = 0;
@@ -106,8 +106,8 @@ class StreamHost {
   // pairs that came.
   virtual void NoteSent(uint64_t pairs) {}
   virtual void NoteGivenUp(uint64_t changes) {}
-  virtual void NoteTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates,
-                         uint64_t held_back) {}
+  virtual void NoteReceived(uint64_t pairs, uint64_t applied,
+                            uint64_t duplicates, uint64_t held_back) {}
 
   // A session is to find what the stream did not bring. Whoever dialed begins
   // it; the other side has to tell it.

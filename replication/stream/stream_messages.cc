@@ -15,7 +15,7 @@ std::string Headed(StreamMessageType type) {
 std::string EncodeStreamOpen(const StreamOpen& open) {
   std::string message(1, static_cast<char>(MessageType::kStreamOpen));
   PutVarint64(&message, open.window_bytes);
-  PutVarint64(&message, open.patience_ms);
+  PutVarint64(&message, open.idle_timeout_ms);
   PutLengthPrefixed(&message, open.zone);
   return message;
 }
@@ -26,9 +26,9 @@ absl::Status DecodeStreamOpen(std::string_view message, StreamOpen* open) {
   if (!GetFixed8(&message, &head) ||
       head != static_cast<uint8_t>(MessageType::kStreamOpen) ||
       !GetVarint64(&message, &open->window_bytes) ||
-      !GetVarint64(&message, &open->patience_ms) ||
+      !GetVarint64(&message, &open->idle_timeout_ms) ||
       !GetLengthPrefixed(&message, kMaxZoneBytes, &zone) ||
-      open->window_bytes == 0 || open->patience_ms == 0) {
+      open->window_bytes == 0 || open->idle_timeout_ms == 0) {
     return Malformed(MessageType::kStreamOpen,
                      "not a window, a patience and a zone");
   }
@@ -90,7 +90,7 @@ absl::Status DecodeStreamCount(std::string_view body, uint64_t* count) {
 }
 
 bool IsAnswer(std::string_view message) {
-  return message.starts_with(Headed(StreamMessageType::kTaken)) ||
+  return message.starts_with(Headed(StreamMessageType::kAck)) ||
          message.starts_with(Headed(StreamMessageType::kAlive));
 }
 

@@ -24,13 +24,13 @@
 namespace rocksync {
 
 // A bit of SetupFacts::capabilities: this side takes streams.
-inline constexpr uint64_t kTakesStreams = 1;
+inline constexpr uint64_t kCapabilityStreams = 1;
 
 // Of a connection that a StreamOpen (MessageType::kStreamOpen) has made a
 // stream.
 enum class StreamMessageType : uint8_t {
   kChanges = 1,  // pairs, each with its value
-  kTaken = 2,    // how much of the peer's changes was dealt with
+  kAck = 2,      // how much of the peer's changes was dealt with
   kGap = 3,      // changes that were not sent: an exact session finds them
   kAlive = 4,    // nothing to say
   // See spread.h:
@@ -39,7 +39,7 @@ enum class StreamMessageType : uint8_t {
   kAnnounce = 7,    // changes that the sender has, by short hashes
   kGraft = 8,       // the sender wants these
 };
-// Whether it is kTaken or kAlive, with which no changes come.
+// Whether it is kAck or kAlive, with which no changes come.
 bool IsAnswer(std::string_view message);
 
 // What a side says of itself when the stream begins.
@@ -47,7 +47,7 @@ struct StreamOpen {
   // The peer may have so many bytes of kChanges under way.
   uint64_t window_bytes = 0;
   // The connection is closed after so long a silence, in milliseconds.
-  uint64_t patience_ms = 0;
+  uint64_t idle_timeout_ms = 0;
   std::string zone;
 };
 inline constexpr size_t kMaxZoneBytes = 64;
@@ -85,7 +85,7 @@ class ChangesEncoder {
 absl::Status DecodeChanges(std::string_view body, uint32_t families,
                            std::vector<Pair>* pairs);
 
-// kTaken: bytes of messages of kChanges. kGap: changes.
+// kAck: bytes of messages of kChanges. kGap: changes.
 std::string EncodeStreamCount(StreamMessageType type, uint64_t count);
 absl::Status DecodeStreamCount(std::string_view body, uint64_t* count);
 

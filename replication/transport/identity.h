@@ -15,7 +15,7 @@ namespace rocksync {
 // The subjectAltName that names a replica: "rocksync:replica:<16 hex digits>".
 std::string ReplicaUri(uint64_t replica_id);
 
-// Finds the one such name of `certificate`. InvalidArgument says what was
+// PureLeaves the one such name of `certificate`. InvalidArgument says what was
 // expected: none is there, two are, or it is malformed, or the id is 0.
 rocksdb::Status ReplicaIdOf(const X509* certificate, uint64_t* replica_id);
 

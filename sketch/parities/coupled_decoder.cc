@@ -80,7 +80,7 @@ bool CoupledDecoder::TakeCells(std::string_view bits) {
   return reader.AtEnd();
 }
 
-bool CoupledDecoder::TakeSplits(uint32_t to, std::string_view bits) {
+bool CoupledDecoder::ReceiveSplits(uint32_t to, std::string_view bits) {
   if (to <= split_ || to > shape_.cells) return false;
   const uint64_t count = to - split_;
   if (bits.size() != CoupledBytes(count * shape_.segments())) return false;

@@ -15,7 +15,7 @@
 
 namespace rocksync {
 
-// Use: TakeCells, Decode, and as long as too much is unexplained TakeSplits,
+// Use: TakeCells, Decode, and as long as too much is unexplained ReceiveSplits,
 // Decode. Takes some 37 bytes an element and 30 bytes a cell. Not thread-safe.
 class CoupledDecoder {
  public:
@@ -30,7 +30,7 @@ class CoupledDecoder {
   // The peer's parities, as CoupledParities appends them. False: not as many
   // bits as the shape demands, or cells are split out of order.
   [[nodiscard]] bool TakeCells(std::string_view bits);
-  [[nodiscard]] bool TakeSplits(uint32_t to, std::string_view bits);
+  [[nodiscard]] bool ReceiveSplits(uint32_t to, std::string_view bits);
   const CoupledShape& shape() const { return shape_; }
   uint32_t split() const { return split_; }
 

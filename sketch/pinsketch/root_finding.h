@@ -15,9 +15,9 @@ namespace rocksync {
 // Coefficients, lowest first; no leading zeros, so an empty one is 0.
 using Polynomial = std::vector<uint32_t>;
 
-// Finds the roots of `f`, monic of degree >= 1, in no particular order. False
-// if f does not have deg f distinct roots in the field.
-// About w * deg(f)^2 / 2 multiplications.
+// PureLeaves the roots of `f`, monic of degree >= 1, in no particular order.
+// False if f does not have deg f distinct roots in the field. About w *
+// deg(f)^2 / 2 multiplications.
 bool FindRoots(const Field& field, const Polynomial& f,
                std::vector<uint32_t>* roots);
 

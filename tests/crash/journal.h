@@ -39,10 +39,10 @@ inline bool StartsWith(const std::string& line, const std::string& start) {
   return line.compare(0, start.size(), start) == 0;
 }
 
-inline void SayBegin(const Operation& operation) {
+inline void SendBegin(const Operation& operation) {
   Say("begin " + Encode(operation));
 }
-inline void SayDone(uint64_t id) { Say("done " + std::to_string(id)); }
+inline void SendDone(uint64_t id) { Say("done " + std::to_string(id)); }
 
 [[noreturn]] inline void Fail(const std::string& what) {
   Say("failed " + what.substr(0, 1000));

@@ -14,12 +14,12 @@ namespace rocksync::crash {
 using rocksdb::Status;
 
 void Writer::Run(const Operation& operation) {
-  SayBegin(operation);
+  SendBegin(operation);
   const Status status = fault_ == Fault::kNone
                             ? Write(operation, replica_->db())
                             : WriteWithFault(operation);
   MustBeOk(status, "write " + Encode(operation));
-  SayDone(operation.id);
+  SendDone(operation.id);
 }
 
 rocksdb::WriteOptions Writer::Options(const Operation& operation) const {

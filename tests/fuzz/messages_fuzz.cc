@@ -11,10 +11,10 @@
 #include "replication/membership/announcement.h"
 #include "replication/membership/authentication.h"
 #include "replication/membership/setup.h"
-#include "replication/session/finds.h"
 #include "replication/session/listing_coding.h"
 #include "replication/session/messages.h"
 #include "replication/session/pair_coding.h"
+#include "replication/session/pure_leaves.h"
 #include "replication/session/storage_view.h"
 #include "replication/stream/spread.h"
 #include "replication/stream/stream_messages.h"
@@ -55,13 +55,13 @@ void FuzzBatch(std::string_view body) {
 }
 
 void FuzzFinds(std::string_view body, int symbol_bits) {
-  FindsHead finds;
-  if (!DecodeFinds(body, symbol_bits, &finds).ok()) return;
+  PureLeavesHead finds;
+  if (!DecodePureLeaves(body, symbol_bits, &finds).ok()) return;
   Require(finds.unknown.size() + finds.asked.size() <= kLeafCount);
   std::string again;
-  EncodeFinds(finds, symbol_bits, &again);
-  FindsHead second;
-  Require(DecodeFinds(again, symbol_bits, &second).ok());
+  EncodePureLeaves(finds, symbol_bits, &again);
+  PureLeavesHead second;
+  Require(DecodePureLeaves(again, symbol_bits, &second).ok());
   Require(second.unknown == finds.unknown &&
           second.asked.size() == finds.asked.size());
   for (size_t i = 0; i < finds.asked.size(); ++i) {
@@ -71,7 +71,7 @@ void FuzzFinds(std::string_view body, int symbol_bits) {
 }
 
 void FuzzFailed(std::string_view body, size_t asked) {
-  FailedFinds failed;
+  FailedPureLeaves failed;
   if (!DecodeFailed(body, asked, &failed).ok()) return;
   Require(failed.failed.size() == asked);
   std::string again;
@@ -186,7 +186,8 @@ void FuzzStream(std::string_view body) {
     StreamOpen second;
     Require(DecodeStreamOpen(EncodeStreamOpen(open), &second).ok());
     Require(second.window_bytes == open.window_bytes &&
-            second.patience_ms == open.patience_ms && second.zone == open.zone);
+            second.idle_timeout_ms == open.idle_timeout_ms &&
+            second.zone == open.zone);
   }
   std::vector<Pair> pairs;
   if (DecodeChanges(body, 2, &pairs).ok()) {

@@ -54,9 +54,9 @@ void Meet(std::string_view input) {
       theirs.replica_id == Mine().replica_id) {
     std::abort();
   }
-  if ((dialer.meeting() == Meeting::kAlike) !=
-          (listener.meeting() == Meeting::kAlike) ||
-      (dialer.meeting() != Meeting::kAlike &&
+  if ((dialer.meeting() == PeerVerdict::kAlike) !=
+          (listener.meeting() == PeerVerdict::kAlike) ||
+      (dialer.meeting() != PeerVerdict::kAlike &&
        dialer.meeting() == listener.meeting())) {
     std::abort();
   }

@@ -86,7 +86,7 @@ class Host final : public SpreadingHost {
   // StreamHost.
   const StreamFacts& facts() const override { return facts_; }
   uint64_t NowMs() const override { return now_ms_; }
-  absl::Status Take(size_t max_bytes, TakenChanges* taken) override {
+  absl::Status Take(size_t max_bytes, LogBatch* taken) override {
     taken->changes = std::exchange(log_, {});
     taken_keys_ = std::exchange(keys_, {});
     taken->lost = std::exchange(lost_, 0);

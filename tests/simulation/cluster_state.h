@@ -262,7 +262,7 @@ class Cluster {
   // Of all that belong to the cluster; without one of them.
   Truth::Storages Storages(const Replica* without = nullptr) const;
 
-  // Meeting.
+  // PeerVerdict.
   void Tick(Replica* replica);
   void Dial(Replica* replica, size_t peer, int attempt = 0);
   Link* NewLink(Replica* replica, size_t peer, int attempt);

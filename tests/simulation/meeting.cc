@@ -145,8 +145,8 @@ bool Cluster::Meet(Link* link, int number) {
     truth_.Broke(absl::StrCat(replica->name(), " lets ", other.name(),
                               " in, which is no member any more"));
   }
-  if (side.setup->meeting() == Meeting::kTeach) return false;
-  if (side.setup->meeting() == Meeting::kAlike) {
+  if (side.setup->meeting() == PeerVerdict::kTeach) return false;
+  if (side.setup->meeting() == PeerVerdict::kAlike) {
     return AgreeOn(link, number, side.mine, side.theirs);
   }
   const absl::Status status = replica->membership->Learn(side.theirs);
@@ -227,10 +227,11 @@ void Cluster::ReceiveAnnouncement(Link* link, int number,
     if (!link->open) return;
   }
   const SetupFacts& peer = side.setup->peer();
-  const MeetingVerdict verdict = mine.gc.JudgeMeeting(
+  const PeerJudgement verdict = mine.gc.JudgePeer(
       side.replica->id, theirs.gc, peer.replica_id,
       side.replica->membership->SaidWith(peer.replica_id, peer.incarnation));
-  if (verdict.meeting != Meeting::kAlike) return Break(link, "to meet anew");
+  if (verdict.meeting != PeerVerdict::kAlike)
+    return Break(link, "to meet anew");
   if (!AgreeOn(link, number, mine, theirs) || number == 1) return;
   side.announced = false;
   BeginSession(link, 0);
@@ -256,7 +257,7 @@ std::unique_ptr<RecordingView> Cluster::NewView(
         uint64_t latest = 0;
         for (const Pair& pair : pairs) {
           if (pair.version.replica == peer &&
-              !replica->storage->HoldsBack(pair.version)) {
+              !replica->storage->RejectIfTooFarAhead(pair.version)) {
             latest = std::max(latest, pair.version.time);
           }
         }

@@ -35,15 +35,15 @@ absl::Status MemoryMembership::SetMembers(uint64_t epoch,
 
 absl::Status MemoryMembership::Learn(Announcement peer) {
   if (peer.gc.epoch <= Now().epoch) return absl::OkStatus();
-  if (storage_->HoldsBack({peer.reading, 0})) {
+  if (storage_->RejectIfTooFarAhead({peer.reading, 0})) {
     return absl::UnavailableError("the clock of the member is too far ahead");
   }
   PassReading(peer.reading);
   const bool old_data_count = fault_ != MemberFault::kLetOldDataIn;
   GcState next = Now();
-  const MeetingVerdict verdict = next.InstallList(
+  const PeerJudgement verdict = next.InstallList(
       peer.gc, id(), old_data_count && !storage_->records().empty());
-  if (verdict.meeting != Meeting::kAlike) {
+  if (verdict.meeting != PeerVerdict::kAlike) {
     return absl::FailedPreconditionError(verdict.why);
   }
   KeepProofs(Now(), &next);
@@ -86,9 +86,9 @@ void MemoryMembership::KeepProofs(const GcState& before, GcState* next) const {
   }
 }
 
-SaidByBoth MemoryMembership::SaidWith(uint64_t peer_id,
-                                      const IncarnationId& incarnation) const {
-  SaidByBoth said;
+ReportedByBoth MemoryMembership::SaidWith(
+    uint64_t peer_id, const IncarnationId& incarnation) const {
+  ReportedByBoth said;
   said.theirs = sayings_.Of(peer_id, incarnation);
   said.mine.max_acknowledged = Now().max_acknowledged;
   return said;

@@ -44,7 +44,8 @@ class MemoryMembership {
 
   absl::Status SetMembers(uint64_t epoch, const std::vector<uint64_t>& ids);
   absl::Status Learn(Announcement peer);
-  SaidByBoth SaidWith(uint64_t peer_id, const IncarnationId& incarnation) const;
+  ReportedByBoth SaidWith(uint64_t peer_id,
+                          const IncarnationId& incarnation) const;
   absl::Status Agree(const GcState& said, uint64_t peer_id,
                      const IncarnationId& incarnation, const Announcement& peer,
                      Terms* agreed);

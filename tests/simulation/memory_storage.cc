@@ -321,7 +321,7 @@ absl::Status MemoryStorage::Apply(std::span<const Pair> pairs,
 }
 
 ApplyOutcome MemoryStorage::ApplyOne(const Pair& pair) {
-  if (HoldsBack(pair.version)) return ApplyOutcome::kHeldBack;
+  if (RejectIfTooFarAhead(pair.version)) return ApplyOutcome::kHeldBack;
   FollowClock(pair.version.time);
   const Key key = {pair.family, pair.key};
   const auto it = current_->find(key);
@@ -356,7 +356,7 @@ uint32_t MemoryStorage::FamilyCount() const {
   return static_cast<uint32_t>(options_.families.size());
 }
 
-bool MemoryStorage::HoldsBack(const Version& version) const {
+bool MemoryStorage::RejectIfTooFarAhead(const Version& version) const {
   return options_.fault != PlantedFault::kForgetLimit &&
          TooFarAhead(version, options_.wall_ms(), options_.max_ahead_ms);
 }

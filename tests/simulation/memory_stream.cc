@@ -27,7 +27,7 @@ uint64_t MemoryStream::NextStepMs() const {
   return more ? NowMs() : outgoing_.NextDueMs();
 }
 
-absl::Status MemoryStream::Take(size_t max_bytes, TakenChanges* taken) {
+absl::Status MemoryStream::Take(size_t max_bytes, LogBatch* taken) {
   const ChangeLog::Reader::Taken& read = reader_.Take(max_bytes);
   taken->lost = read.lost;
   taken->last = read.last;

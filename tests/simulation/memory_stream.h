@@ -62,7 +62,7 @@ class MemoryStream final : public StreamHost, public OpenStream {
   // StreamHost.
   const StreamFacts& facts() const override { return facts_; }
   uint64_t NowMs() const override { return context_.now_ms(); }
-  absl::Status Take(size_t max_bytes, TakenChanges* taken) override;
+  absl::Status Take(size_t max_bytes, LogBatch* taken) override;
   absl::Status MakeDurable(uint64_t number) override;
   absl::Status MakeAllDurable() override;
   absl::Status Send(std::string_view message) override {

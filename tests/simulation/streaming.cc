@@ -341,7 +341,7 @@ void Cluster::DeliverOnStream(Link* link, int to, const std::string& message) {
   if (!side.streaming) return StreamAnswered(link, message);
   const bool terms_hold = side.terms.StillHold(side.replica->storage->terms());
   const StreamMessageType type = TypeOf(message);
-  if (type == StreamMessageType::kTaken) {
+  if (type == StreamMessageType::kAck) {
     uint64_t bytes = 0;
     DecodeStreamCount(std::string_view(message).substr(1), &bytes)
         .IgnoreError();

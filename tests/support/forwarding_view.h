@@ -71,8 +71,8 @@ class ForwardingView : public StorageView {
     return view_->Apply(pairs, cancelled, outcomes);
   }
   uint32_t FamilyCount() const override { return view_->FamilyCount(); }
-  bool HoldsBack(const Version& version) const override {
-    return view_->HoldsBack(version);
+  bool RejectIfTooFarAhead(const Version& version) const override {
+    return view_->RejectIfTooFarAhead(version);
   }
   void NoteOversized(uint32_t family, std::string_view key) const override {
     view_->NoteOversized(family, key);

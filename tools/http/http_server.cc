@@ -229,7 +229,7 @@ class BoundedStream : public httplib::Stream {
       if (sent >= 0) return sent;
       if (errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) return -1;
-      if (!AwaitTaken()) return -1;
+      if (!AwaitAck()) return -1;
     }
   }
 
@@ -266,7 +266,7 @@ class BoundedStream : public httplib::Stream {
     return Await(POLLIN, request_end_);
   }
 
-  bool AwaitTaken() {
+  bool AwaitAck() {
     const Clock::time_point late_from = Clock::now() + limits_.grace;
     if (Await(POLLOUT, std::min(response_end_, late_from))) return true;
     clients_->AddForResponse(socket_);
@@ -322,7 +322,7 @@ void DropInput(int socket) {
   }
 }
 
-void SayBusy(int socket) {
+void SendBusy(int socket) {
   static constexpr std::string_view kBusy =
       "HTTP/1.1 503 Service Unavailable\r\n"
       "Retry-After: 1\r\n"
@@ -441,7 +441,7 @@ bool HttpServer::process_and_close_socket(socket_t socket) {
                              });
     busy = stream.IsGivenUp();
   }
-  if (busy) SayBusy(socket);
+  if (busy) SendBusy(socket);
   ::shutdown(socket, SHUT_WR);
   DropInput(socket);
   ::close(socket);

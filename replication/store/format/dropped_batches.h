@@ -1,5 +1,5 @@
 // What openings dropped of the log, as it was behind a damaged place (see
-// LookedAt::log_batches_dropped). A file of its own in the database's
+// PreflightResult::log_batches_dropped). A file of its own in the database's
 // directory, since RocksDB removes the log with the opening: the next opening,
 // after a start that failed later, for example, still learns of it.
 //

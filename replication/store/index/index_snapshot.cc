@@ -15,7 +15,7 @@ class IndexSnapshot final : public StorageSnapshot {
  public:
   IndexSnapshot(const IndexReader& reader,
                 std::shared_ptr<const FamilyTable> families,
-                LeafDigests::Readied readied, StillHolds still_holds,
+                LeafDigests::DigestSnapshot readied, StillHolds still_holds,
                 CorruptionFound corruption, DigestsWrong wrong, ReadsDone read)
       : reader_(reader),
         families_(std::move(families)),
@@ -337,7 +337,7 @@ class IndexSnapshot final : public StorageSnapshot {
 
   const IndexReader& reader_;
   const std::shared_ptr<const FamilyTable> families_;
-  const LeafDigests::Readied readied_;
+  const LeafDigests::DigestSnapshot readied_;
   const StillHolds still_holds_;
   const CorruptionFound corruption_;
   const DigestsWrong wrong_;
@@ -353,7 +353,7 @@ class IndexSnapshot final : public StorageSnapshot {
 
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
     const IndexReader& reader, std::shared_ptr<const FamilyTable> families,
-    LeafDigests::Readied readied, StillHolds still_holds,
+    LeafDigests::DigestSnapshot readied, StillHolds still_holds,
     CorruptionFound corruption, DigestsWrong wrong, ReadsDone read) {
   return std::make_unique<IndexSnapshot>(
       reader, std::move(families), std::move(readied), std::move(still_holds),

@@ -29,7 +29,7 @@ using DigestsWrong = std::function<void()>;
 // each leaf, value or look-up, and each slice of elements.
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
     const IndexReader& reader, std::shared_ptr<const FamilyTable> families,
-    LeafDigests::Readied readied, StillHolds still_holds,
+    LeafDigests::DigestSnapshot readied, StillHolds still_holds,
     CorruptionFound corruption, DigestsWrong wrong, ReadsDone read);
 
 }  // namespace rocksync

@@ -43,7 +43,7 @@ void LeafDigests::Trust(Leaves leaves, Tombstones tombstones,
 }
 
 absl::Status LeafDigests::Ready(const std::function<bool()>& cancelled,
-                                Readied* readied) {
+                                DigestSnapshot* readied) {
   std::unique_lock lock(ready_mutex_, std::defer_lock);
   // By the clock on the wall: the other way of waiting is one that
   // ThreadSanitizer does not see (pthread_mutex_clocklock, GCC 12).

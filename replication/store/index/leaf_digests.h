@@ -63,7 +63,7 @@ class LeafDigests {
   using Tombstones = std::vector<LeafTombstones>;  // kLeafCount of them
 
   // The digests of one moment.
-  struct Readied {
+  struct DigestSnapshot {
     std::shared_ptr<const HeldSnapshot> snapshot;
     std::shared_ptr<const Leaves> leaves;  // at the snapshot
     uint64_t quarantined = 0;              // entries at it, in no digest
@@ -86,7 +86,8 @@ class LeafDigests {
 
   // OK: a snapshot of now and the digests at it. Cancelled: gave up waiting.
   // Unavailable: data are not all in the index.
-  absl::Status Ready(const std::function<bool()>& cancelled, Readied* readied);
+  absl::Status Ready(const std::function<bool()>& cancelled,
+                     DigestSnapshot* readied);
 
   // Tombstones among the entries, as of the last Ready or Trust.
   uint64_t tombstones() const { return tombstones_held_.load(); }

@@ -45,7 +45,7 @@ class OfflineView final : public StorageView {
   absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) override {
     auto leaves = std::make_shared<LeafDigests::Leaves>(kLeafCount);
-    LeafDigests::Readied readied;
+    LeafDigests::DigestSnapshot readied;
     IndexCursor cursor(reader_, nullptr, reader_.stable_time(),
                        IndexCursor::Order::kTotal);
     uint64_t read = 0;
@@ -72,7 +72,7 @@ class OfflineView final : public StorageView {
   uint32_t FamilyCount() const override {
     return static_cast<uint32_t>(families_->families().size());
   }
-  bool HoldsBack(const Version&) const override { return false; }
+  bool RejectIfTooFarAhead(const Version&) const override { return false; }
   uint64_t PositionOf(uint32_t family, std::string_view key) const override {
     return reader_.hasher().Position(families_->families()[family].name, key);
   }

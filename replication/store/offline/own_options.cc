@@ -184,7 +184,7 @@ Status LoadOwnOptions(Env* env, const std::string& directory,
                               &own->db.wal_dir);
   if (!status.ok()) return status;
   if (damaged_log == DamagedLog::kReadAround) {
-    own->db.wal_recovery_mode = kRestRecovery;
+    own->db.wal_recovery_mode = kSalvageRecovery;
   }
   return CheckLog(own->db, directory, damaged_log);
 }

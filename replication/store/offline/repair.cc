@@ -383,7 +383,7 @@ Status Repairing::ReplayLogs(uint64_t* batches) {
   NeededLog needed(in_tables_, options_, families_);
   rocksdb::DBOptions options = options_;
   // As much of the log as reads.
-  options.wal_recovery_mode = kRestRecovery;
+  options.wal_recovery_mode = kSalvageRecovery;
   options.recycle_log_file_num = 0;
   options.avoid_flush_during_recovery = false;
   options.wal_filter = &needed;

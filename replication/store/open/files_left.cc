@@ -243,7 +243,7 @@ Status CheckFilesLeft(Env* env, const Marker& marker,
   return PutOverNewer(directory, later);
 }
 
-Status NoteRest(Env* env, const std::string& directory, Loss loss) {
+Status NoteSalvage(Env* env, const std::string& directory, Loss loss) {
   Marker marker;
   const Status status = ReadMarker(env, directory, &marker);
   if (!status.ok()) return status;

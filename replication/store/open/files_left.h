@@ -51,12 +51,12 @@ std::string LostLogOf(rocksdb::Env* env, const Marker& marker,
 bool IsManifestLeft(const Marker& marker, const std::string& manifest);
 
 // How a new replica goes on from what there is of the log.
-inline constexpr rocksdb::WALRecoveryMode kRestRecovery =
+inline constexpr rocksdb::WALRecoveryMode kSalvageRecovery =
     rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
 
 // Notes in the marker that what is left is gone on with, before RocksDB writes.
-rocksdb::Status NoteRest(rocksdb::Env* env, const std::string& directory,
-                         Loss loss);
+rocksdb::Status NoteSalvage(rocksdb::Env* env, const std::string& directory,
+                            Loss loss);
 
 }  // namespace rocksync
 

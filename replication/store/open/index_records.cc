@@ -66,8 +66,8 @@ class RecordReader {
 };
 
 // NotFound: one is missing that every opening writes.
-Status ReadRest(const RecordReader& records, Opened* opened, Traces* traces,
-                std::optional<SealRecord>* seal) {
+Status ReadRest(const RecordReader& records, Opened* opened,
+                ProvenanceFacts* traces, std::optional<SealRecord>* seal) {
   bool found = false;
   Status status = records.Need(kIdentityRecord, &opened->indexed.identity);
   if (status.ok()) status = records.Need(kPastRecord, &opened->indexed.past);
@@ -103,7 +103,8 @@ Status ReadRest(const RecordReader& records, Opened* opened, Traces* traces,
 
 Status ReadIndexRecords(DB* db, ColumnFamilyHandle* index,
                         const ReplicatedDBOptions& replication,
-                        const std::string& name, Opened* opened, Traces* traces,
+                        const std::string& name, Opened* opened,
+                        ProvenanceFacts* traces,
                         std::optional<SealRecord>* seal) {
   std::string bytes;
   Status status =

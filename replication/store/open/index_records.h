@@ -23,7 +23,7 @@ rocksdb::Status ReadIndexRecords(rocksdb::DB* db,
                                  rocksdb::ColumnFamilyHandle* index,
                                  const ReplicatedDBOptions& replication,
                                  const std::string& name, Opened* opened,
-                                 Traces* traces,
+                                 ProvenanceFacts* traces,
                                  std::optional<SealRecord>* seal);
 
 // Writes them as `opened` has them, synced, and takes the seal away, in one

@@ -21,6 +21,7 @@
 #include "replication/store/open/all_families.h"
 #include "replication/store/open/closed_writes.h"
 #include "replication/store/open/damaged_files.h"
+#include "replication/store/open/directory_state.h"
 #include "replication/store/open/family_planner.h"
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/index_records.h"
@@ -28,9 +29,8 @@
 #include "replication/store/open/known_families.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/provenance.h"
-#include "replication/store/open/rest.h"
+#include "replication/store/open/salvage_log.h"
 #include "replication/store/open/shared_paths.h"
-#include "replication/store/open/surroundings.h"
 #include "replication/store/open/unreplayable_records.h"
 #include "replication/store/open/write_buffer_budget.h"
 #include "replication/store/write/refusals.h"
@@ -67,15 +67,15 @@ class Opening {
   void Release(std::vector<ColumnFamilyHandle*>* handles, Opened* opened);
 
  private:
-  Status BeginOnRest();
+  Status BeginSalvage();
   Status OpenDatabase(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadRecords();
   Status JudgeProvenance();
   Status MakeIndex();
   bool Elsewhere() const;
-  void SayThatItStaysItself() const;
+  void WarnThatItStaysItself() const;
   void NoteWhatIsDropped();
-  void SayWhatWasDropped() const;
+  void WarnOfDroppedBatches() const;
   Status CheckIdentity();
   Status LookForForeignWrites();
   Status LookForEntries();
@@ -88,9 +88,9 @@ class Opening {
   const std::string name_;
   const Predecessor* const predecessor_;  // may be null
 
-  Surroundings before_;
+  DirectoryState before_;
   std::vector<FormerOwner> former_owners_;
-  Traces& traces_ = before_.traces;
+  ProvenanceFacts& traces_ = before_.traces;
   rocksdb::ColumnFamilyOptions index_options_;
   DB* db_ = nullptr;
   std::vector<ColumnFamilyHandle*> handles_;  // the application's
@@ -141,8 +141,8 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   // another opening in this process.
   Status status = DirectoryClaim::Take(options_.env, name_, &opened_.claim);
   if (status.ok()) {
-    status = LookAround(options_, replication_, name_, predecessor_, families,
-                        &before_);
+    status = ReadDirectoryState(options_, replication_, name_, predecessor_,
+                                families, &before_);
   }
   if (status.ok()) status = CheckLogCanBeSynced(options_, name_);
   // Nothing goes before it that writes.
@@ -157,7 +157,7 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
     status = OwnPaths(options_, families, before_.directory, &former_owners_);
   }
   if (status.ok()) NoteWhatIsDropped();
-  if (status.ok() && traces_.loss != Loss::kNone) status = BeginOnRest();
+  if (status.ok() && traces_.loss != Loss::kNone) status = BeginSalvage();
   if (status.ok()) status = OpenDatabase(families);
   if (status.ok()) status = ReadRecords();
   if (status.ok()) status = JudgeProvenance();
@@ -202,10 +202,10 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
 
 // Once RocksDB has opened what is left, the files do not show the loss any
 // more.
-Status Opening::BeginOnRest() {
+Status Opening::BeginSalvage() {
   const DirectoryLock lock(options_.env, name_);
   return lock.status().ok()
-             ? NoteRest(options_.env, name_, traces_.loss)
+             ? NoteSalvage(options_.env, name_, traces_.loss)
              : Status::OK();  // OpenDatabase says who has it open
 }
 
@@ -226,7 +226,7 @@ Status Opening::OpenDatabase(
   // and, since the log then ends there, all that was synced after it.
   options_.avoid_flush_during_recovery = false;
   if (traces_.loss != Loss::kNone) {
-    status = ReplayRest(options_, replication_, name_, families);
+    status = SalvageLog(options_, replication_, name_, families);
   }
   if (!status.ok()) return NameNotOpened(status, name_);
   opened_.indexed.memtable =
@@ -246,7 +246,7 @@ Status Opening::OpenDatabase(
     return NameNotOpened(status, name_);
   }
   opened_.claim->LookAgain();
-  SayWhatWasDropped();
+  WarnOfDroppedBatches();
   if (before_.has_index) {
     index_ = handles_.back();
     handles_.pop_back();
@@ -287,7 +287,7 @@ Status Opening::JudgeProvenance() {
       if (Elsewhere()) opened_.place.moved = true;
       if (replication_.open_copy_as_new_replica) {
         renewed_ = opened_.place.MayBeCopy();
-        if (!renewed_) SayThatItStaysItself();
+        if (!renewed_) WarnThatItStaysItself();
       }
       break;
     case Provenance::kCopy:
@@ -350,7 +350,7 @@ void Opening::NoteWhatIsDropped() {
 
 // RocksDB has deleted the log by now, or will: only a peer, or a copy of the
 // log, has what was dropped.
-void Opening::SayWhatWasDropped() const {
+void Opening::WarnOfDroppedBatches() const {
   const uint64_t dropped = TotalOf(before_.dropped);
   if (dropped == 0) return;
   rocksdb::Warn(
@@ -372,7 +372,7 @@ bool Opening::Elsewhere() const {
 }
 
 // Whoever leaves the option on must not get a new replica with each opening.
-void Opening::SayThatItStaysItself() const {
+void Opening::WarnThatItStaysItself() const {
   rocksdb::Warn(
       db_->GetDBOptions().info_log,
       "rocksync: open_copy_as_new_replica is ignored, this remains replica "

@@ -45,7 +45,7 @@ Status ReadPredecessor(DB* db, ColumnFamilyHandle* index,
                        const std::string& directory, GcState gc,
                        Predecessor* predecessor) {
   Opened opened;
-  Traces traces;
+  ProvenanceFacts traces;
   std::optional<SealRecord> seal;
   Status status = ReadIndexRecords(db, index, replication, directory, &opened,
                                    &traces, &seal);

@@ -6,7 +6,7 @@ namespace rocksync {
 
 using rocksdb::Status;
 
-Provenance Judge(const Traces& traces) {
+Provenance Judge(const ProvenanceFacts& traces) {
   const bool none_due = !traces.marker.has_value() || traces.marker->Lists("");
   if (!traces.has_index) {
     return none_due ? Provenance::kPlain : Provenance::kIndexLost;

@@ -24,7 +24,7 @@ enum class Provenance {
   kRepaired,   // RocksDB's RepairDB ran, or its identity file is gone
 };
 
-struct Traces {
+struct ProvenanceFacts {
   std::optional<Marker> marker;
   bool has_index = false;       // the family, with anything in it
   bool index_complete = false;  // with all records that an opening writes
@@ -33,7 +33,7 @@ struct Traces {
   Loss loss = Loss::kNone;  // of the files that were left
 };
 
-Provenance Judge(const Traces& traces);
+Provenance Judge(const ProvenanceFacts& traces);
 
 // What to say of a database that is neither plain nor its own: the remedy is
 // an option of ReplicatedDBOptions.

@@ -8,7 +8,7 @@
 #include "replication/session/escape_text.h"
 #include "replication/store/directory/directory_lock.h"
 #include "replication/store/open/options_file.h"
-#include "replication/store/open/options_to_look.h"
+#include "replication/store/open/read_only_options.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -175,7 +175,7 @@ Status CheckLogReplays(const rocksdb::DBOptions& options,
   OnlyLooking looking(&records);
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
-  const Status opened = OpenPlainForReadOnly(OptionsToLook(options, &looking),
+  const Status opened = OpenPlainForReadOnly(ReadOnlyOptions(options, &looking),
                                              name, there, &handles, &db);
   if (!opened.ok()) return Status::OK();
   for (rocksdb::ColumnFamilyHandle* handle : handles) {

@@ -74,7 +74,7 @@ Status Membership::SetMembers(uint64_t epoch,
   if (!set.ok()) {
     return Status::InvalidArgument("rocksync: " + std::string(set.message()));
   }
-  const PatientGuard all(indexed_->locks(), Impatient());
+  const PatientGuard all(indexed_->locks(), LockDeadline());
   if (!all.held()) return Stalled();
   const Status status = PassReading(0);
   if (!status.ok()) return status;
@@ -105,23 +105,23 @@ Status Membership::Learn(const Announcement& peer) {
         "ahead (max_clock_ahead_ms)",
         "set the clocks of both machines");
   }
-  const PatientGuard all(indexed_->locks(), Impatient());
+  const PatientGuard all(indexed_->locks(), LockDeadline());
   if (!all.held()) return Stalled();
   const Status status = PassReading(peer.reading);
   if (!status.ok()) return status;
   GcState next = now_;
-  const MeetingVerdict verdict =
+  const PeerJudgement verdict =
       next.InstallList(peer.gc, indexed_->replica_id(), HasData());
-  if (verdict.meeting != Meeting::kAlike) {
+  if (verdict.meeting != PeerVerdict::kAlike) {
     return Status::InvalidArgument("rocksync: " + verdict.why);
   }
   return Install(std::move(next));
 }
 
-SaidByBoth Membership::SaidWith(uint64_t peer_id,
-                                const IncarnationId& incarnation) const {
+ReportedByBoth Membership::SaidWith(uint64_t peer_id,
+                                    const IncarnationId& incarnation) const {
   const std::lock_guard lock(mutex_);
-  SaidByBoth said;
+  ReportedByBoth said;
   said.theirs = sayings_.Of(peer_id, incarnation);
   said.mine.max_acknowledged = now_.max_acknowledged;
   return said;
@@ -131,7 +131,7 @@ Status Membership::Agree(const GcState& mine, uint64_t peer_id,
                          const IncarnationId& incarnation,
                          const Announcement& peer, Terms* agreed) {
   const std::lock_guard lock(mutex_);
-  const Said said = sayings_.Of(peer_id, incarnation);
+  const Reported said = sayings_.Of(peer_id, incarnation);
   const GcState heard = Take(peer, peer_id);
   if (now_.ReadingWentBack(peer_id, peer.reading, said) ||
       !now_.AcceptsIncarnation(peer_id, incarnation, heard)) {
@@ -247,7 +247,7 @@ Status Membership::AdvanceLocked() {
 }
 
 Status Membership::InstallWithStripes(GcState next) {
-  const PatientGuard all(indexed_->locks(), Impatient());
+  const PatientGuard all(indexed_->locks(), LockDeadline());
   if (!all.held()) return Stalled();
   return Install(std::move(next));
 }

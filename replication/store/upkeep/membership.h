@@ -61,12 +61,13 @@ class Membership {
   rocksdb::Status SetMembers(uint64_t epoch,
                              const std::vector<uint64_t>& replica_ids);
 
-  // Takes over the newer list of a peer (Meeting::kLearn). InvalidArgument: it
-  // may not be. TryAgain: the peer's clock is too far ahead.
+  // Takes over the newer list of a peer (PeerVerdict::kLearn). InvalidArgument:
+  // it may not be. TryAgain: the peer's clock is too far ahead.
   rocksdb::Status Learn(const Announcement& peer);
 
   // What this replica and a peer in this incarnation have said.
-  SaidByBoth SaidWith(uint64_t peer_id, const IncarnationId& incarnation) const;
+  ReportedByBoth SaidWith(uint64_t peer_id,
+                          const IncarnationId& incarnation) const;
 
   // Before pairs of `sender` are applied in this epoch; `latest`: the largest
   // time of those that it issued itself, 0 if none. OK if another list is here

@@ -145,7 +145,7 @@ Status PairCheck::Check(const Family& family, const std::string& key,
   const IndexKey index_key{reader.hasher().Position(family.name, key),
                            family.id, key};
   const PatientGuard guard(indexed_->locks(), StripeOf(index_key.position),
-                           Impatient());
+                           LockDeadline());
   if (!guard.held()) return Stalled();
   // Dropped meanwhile.
   if (!reader.IsReplicated(family.id)) return Status::OK();
@@ -365,7 +365,7 @@ Status PairCheck::Resolve(const Family& family, const std::string& key,
   const IndexKey index_key{reader.hasher().Position(family.name, key),
                            family.id, key};
   const PatientGuard guard(indexed_->locks(), StripeOf(index_key.position),
-                           Impatient());
+                           LockDeadline());
   if (!guard.held()) return Stalled();
   Examination found;
   // What cannot be read, or replicated, stays quarantined.
@@ -419,7 +419,7 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
   const Family* family = nullptr;  // of the place
   {
     const PatientGuard guard(indexed_->locks(), StripeOf(key.position),
-                             Impatient());
+                             LockDeadline());
     if (!guard.held()) return Stalled();
     // Families may have come and gone since the caller looked. From here on
     // none does: an entry of one that came is no stray, and the purge takes

@@ -56,7 +56,7 @@ uint64_t CountedDB::Done() const {
 }
 
 bool CountedDB::WaitForGate(const WriteOptions& options) const {
-  const auto impatient = Impatient();
+  const auto impatient = LockDeadline();
   while (gate_.load(std::memory_order_acquire) != 0) {
     if (!options.no_slowdown) {
       gate_.wait(1);
@@ -85,7 +85,7 @@ Status CountedDB::Counted(const WriteOptions& options, uint64_t numbers,
   cell->begun.fetch_add(numbers);
   while (gate_.load() != 0) {
     cell->begun.fetch_sub(numbers);
-    if (!WaitForGate(options)) return WouldBeSlowedDown();
+    if (!WaitForGate(options)) return NoSlowdownError();
     cell->begun.fetch_add(numbers);
   }
   const Status status = operation();
@@ -98,7 +98,7 @@ Status CountedDB::Counted(const WriteOptions& options, uint64_t numbers,
 }
 
 bool CountedDB::Drain(const std::function<bool()>& cancelled) const {
-  const auto impatient = Impatient();
+  const auto impatient = LockDeadline();
   for (int tries = 0;; ++tries) {
     // Done first: no cell's is ever larger than what has begun there, so equal
     // sums are equal cell by cell.

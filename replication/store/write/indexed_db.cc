@@ -67,7 +67,7 @@ Status IndexedDB::DrawVersion(uint64_t wall_ms, Version* version,
   const Status status = WaitOutStall(
       [&] { return lease_.Cover(version->time, /*may_wait=*/false); },
       gives_up);
-  return status.IsIncomplete() ? WouldBeSlowedDown() : status;
+  return status.IsIncomplete() ? NoSlowdownError() : status;
 }
 
 Status IndexedDB::FollowClock(uint64_t reading) {

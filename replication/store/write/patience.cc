@@ -15,7 +15,7 @@ constexpr auto kStallPoll = std::chrono::milliseconds(2);
 
 using rocksdb::Status;
 
-std::function<bool()> Impatient(std::chrono::milliseconds patience) {
+std::function<bool()> LockDeadline(std::chrono::milliseconds patience) {
   return [until = std::chrono::steady_clock::now() + patience] {
     return std::chrono::steady_clock::now() >= until;
   };
@@ -31,14 +31,15 @@ bool WritesStall(rocksdb::DB* db) {
   return manager != nullptr && manager->ShouldStall();
 }
 
-std::function<bool()> NotSlowedDown(rocksdb::DB* db,
-                                    const rocksdb::WriteOptions& options) {
+std::function<bool()> NoSlowdownDeadline(rocksdb::DB* db,
+                                         const rocksdb::WriteOptions& options) {
   if (!options.no_slowdown) return {};
-  return
-      [db, impatient = Impatient()] { return impatient() || WritesStall(db); };
+  return [db, impatient = LockDeadline()] {
+    return impatient() || WritesStall(db);
+  };
 }
 
-Status WouldBeSlowedDown() {
+Status NoSlowdownError() {
   return Status::Incomplete("Write stall", "rocksync: another write waits");
 }
 
@@ -59,7 +60,7 @@ Status WaitOutStall(const std::function<Status()>& attempt,
 
 Status WritePatiently(const std::function<Status()>& write,
                       std::chrono::milliseconds patience) {
-  const Status status = WaitOutStall(write, Impatient(patience));
+  const Status status = WaitOutStall(write, LockDeadline(patience));
   return status.IsIncomplete() ? Stalled() : status;
 }
 

@@ -23,7 +23,7 @@ namespace rocksync {
 inline constexpr std::chrono::milliseconds kStallPatience{200};
 
 // For locks: true once `patience` is over.
-std::function<bool()> Impatient(
+std::function<bool()> LockDeadline(
     std::chrono::milliseconds patience = kStallPatience);
 
 // RocksDB stalls writes, slows them down or would stall the next one.
@@ -31,10 +31,10 @@ bool WritesStall(rocksdb::DB* db);
 
 // For the locks of a write of the application: if it has no_slowdown, true as
 // soon as it would wait for one that sits in a stall; else empty.
-std::function<bool()> NotSlowedDown(rocksdb::DB* db,
-                                    const rocksdb::WriteOptions& options);
+std::function<bool()> NoSlowdownDeadline(rocksdb::DB* db,
+                                         const rocksdb::WriteOptions& options);
 // Incomplete, for such a write, as RocksDB says it.
-rocksdb::Status WouldBeSlowedDown();
+rocksdb::Status NoSlowdownError();
 
 // Busy, for who gave up.
 rocksdb::Status Stalled();

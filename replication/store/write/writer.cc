@@ -124,7 +124,7 @@ Status WithStripe(StripeLocks* locks, size_t stripe,
     return write();
   }
   const PatientGuard guard(locks, stripe, gives_up);
-  return guard.held() ? write() : WouldBeSlowedDown();
+  return guard.held() ? write() : NoSlowdownError();
 }
 
 }  // namespace
@@ -187,7 +187,7 @@ Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
 
   // The version is drawn under the lock: versions of a key and their commits
   // come in the same order.
-  const auto gives_up = NotSlowedDown(indexed_->db(), options);
+  const auto gives_up = NoSlowdownDeadline(indexed_->db(), options);
   status = WithStripe(indexed_->locks(), StripeOf(position), gives_up, [&] {
     const Status drawn =
         indexed_->DrawVersion(wall_ms, &entry.version, gives_up);
@@ -235,16 +235,16 @@ Status Writer::WriteMany(const WriteOptions& options,
                      only.position, only.key, put ? &only.value : nullptr);
   }
   now = {};
-  const auto gives_up = NotSlowedDown(indexed_->db(), options);
+  const auto gives_up = NoSlowdownDeadline(indexed_->db(), options);
   if (plan.has_range) {
     // Which keys it deletes is known only once nobody writes.
     const PatientGuard all(indexed_->locks(), gives_up);
     return all.held() ? CommitPlanned(options, gives_up, wall_ms, *batch, plan)
-                      : WouldBeSlowedDown();
+                      : NoSlowdownError();
   }
   const PatientGuard guard(indexed_->locks(), plan.stripes, gives_up);
   return guard.held() ? CommitPlanned(options, gives_up, wall_ms, *batch, plan)
-                      : WouldBeSlowedDown();
+                      : NoSlowdownError();
 }
 
 Status Writer::CheckBatch(const WriteOptions& options, uint64_t wall_ms,
@@ -424,8 +424,8 @@ Status Writer::Update(const WriteOptions& options,
   if (status.ok()) status = FindPlaces(keys, &stripes);
   if (!status.ok()) return status;
   const PatientGuard guard(indexed_->locks(), stripes,
-                           NotSlowedDown(indexed_->db(), options));
-  if (!guard.held()) return WouldBeSlowedDown();
+                           NoSlowdownDeadline(indexed_->db(), options));
+  if (!guard.held()) return NoSlowdownError();
   std::vector<std::optional<std::string>> before;
   status = ReadBefore(keys, &before);
   if (!status.ok()) return status;
@@ -513,7 +513,7 @@ Status Writer::WriteChanged(
   if (status.ok()) status = CheckBatch(options, wall_ms, batch, &plan);
   if (!status.ok()) return status;
   // One of its own: the application's function may have taken long.
-  const auto gives_up = NotSlowedDown(indexed_->db(), options);
+  const auto gives_up = NoSlowdownDeadline(indexed_->db(), options);
   return CommitPlanned(options, gives_up, wall_ms, batch, plan);
 }
 

@@ -64,7 +64,7 @@ class Writer {
   rocksdb::Status CheckBatch(const rocksdb::WriteOptions& options,
                              uint64_t wall_ms, const rocksdb::WriteBatch& batch,
                              PlannedBatch* plan);
-  // `gives_up`: of the write's locks (NotSlowedDown).
+  // `gives_up`: of the write's locks (NoSlowdownDeadline).
   // REQUIRES: the plan's stripes are held.
   rocksdb::Status CommitPlanned(const rocksdb::WriteOptions& options,
                                 const std::function<bool()>& gives_up,

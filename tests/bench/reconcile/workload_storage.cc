@@ -129,7 +129,9 @@ absl::Status WorkloadStorage::Apply(std::span<const Pair> pairs,
   return absl::OkStatus();
 }
 
-bool WorkloadStorage::HoldsBack(const Version&) const { return false; }
+bool WorkloadStorage::RejectIfTooFarAhead(const Version&) const {
+  return false;
+}
 
 uint64_t WorkloadStorage::PositionOf(uint32_t, std::string_view key) const {
   return PositionOfNumber(NumberOf(key));

@@ -30,7 +30,7 @@ class WorkloadStorage final : public StorageView {
                      const std::function<bool()>& cancelled,
                      std::vector<ApplyOutcome>* outcomes) override;
   uint32_t FamilyCount() const override { return 1; }
-  bool HoldsBack(const Version& version) const override;
+  bool RejectIfTooFarAhead(const Version& version) const override;
   uint64_t PositionOf(uint32_t family, std::string_view key) const override;
   ElementHash HashOf(const Pair& pair) const override;
   absl::Status Sync() override { return absl::OkStatus(); }

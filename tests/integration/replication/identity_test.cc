@@ -95,12 +95,12 @@ TEST_F(Identity, AnUnknownProtocolVersion) {
   std::unique_ptr<Connection> connection;
   ASSERT_TRUE(IsOk(network->Join(77)->Connect("a", std::chrono::seconds(60), {},
                                               &connection)));
-  AdmissionTerms terms;
+  AdmissionConfig terms;
   terms.cluster = "test";
   terms.secret = a->db()->replication_options().cluster_secret;
   terms.shown_id = 77;
   Admission admission;
-  ASSERT_TRUE(IsOk(AuthHelloAt(terms, connection.get(), &admission)));
+  ASSERT_TRUE(IsOk(AuthenticateAsDialer(terms, connection.get(), &admission)));
   SetupFacts facts;
   facts.cluster = "test";
   facts.replica_id = 77;

@@ -118,8 +118,8 @@ class TombstoneGc : public ReplicationTest {
     const ClusterSecret secret =
         from.db()->replication_options().cluster_secret;
     Admission admission;
-    ASSERT_TRUE(IsOk(AuthHelloAt({"test", secret, from.id(), kPatience},
-                                 connection.get(), &admission)));
+    ASSERT_TRUE(IsOk(AuthenticateAsDialer(
+        {"test", secret, from.id(), kPatience}, connection.get(), &admission)));
     const Announcement said = StoreAccess::MembershipOf(from.db())->Announce();
     const Incarnation incarnation = StoreAccess::IncarnationOf(from.db());
     SetupFacts facts;

@@ -121,7 +121,7 @@ TEST_F(ApplyTest, WhoSubscribesWhileAPairIsWrittenIsToldOfIt) {
 TEST_F(ApplyTest, FarFutureIsHeldBackAndTheClockDoesNotFollow) {
   OpenWithView();
   const uint64_t far = Now() + (uint64_t{120000} << 16);
-  EXPECT_TRUE(view_->HoldsBack({far, kPeer}));
+  EXPECT_TRUE(view_->RejectIfTooFarAhead({far, kPeer}));
   EXPECT_EQ(Apply({0, "k", {far, kPeer}, false, "v"}), ApplyOutcome::kHeldBack);
   EXPECT_EQ(Get("k"), "-");
   ASSERT_ROCKS_OK(Put("k", "mine"));

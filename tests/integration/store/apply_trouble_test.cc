@@ -301,14 +301,14 @@ TEST_F(ApplyTroubleTest, WhoseClockIsAheadIsLoggedOnceAMinute) {
     }
     return count;
   };
-  EXPECT_FALSE(view_->HoldsBack({Now(), kPeer}));
+  EXPECT_FALSE(view_->RejectIfTooFarAhead({Now(), kPeer}));
   EXPECT_EQ(OutcomeOf({0, "k", far, false, "v"}), ApplyOutcome::kHeldBack);
-  EXPECT_TRUE(view_->HoldsBack(far));
+  EXPECT_TRUE(view_->RejectIfTooFarAhead(far));
   EXPECT_EQ(lines(), 1);
   EXPECT_EQ(db_->GetIndexStats().held_back_replica, kPeer);
   env_.ahead_ms = 61'000;
   EXPECT_EQ(db_->GetIndexStats().held_back_replica, 0u) << "not lately";
-  EXPECT_TRUE(view_->HoldsBack(far));
+  EXPECT_TRUE(view_->RejectIfTooFarAhead(far));
   EXPECT_EQ(lines(), 2);
   EXPECT_EQ(db_->GetIndexStats().held_back_replica, kPeer);
 }

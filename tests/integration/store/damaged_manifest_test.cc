@@ -76,8 +76,8 @@ class DamagedManifestTest : public StoreTest {
     }
   }
 
-  void ExpectSaid(const rocksdb::Status& status,
-                  const std::vector<std::string>& parts) {
+  void ExpectReported(const rocksdb::Status& status,
+                      const std::vector<std::string>& parts) {
     EXPECT_FALSE(status.ok());
     for (const std::string& part : parts) {
       EXPECT_NE(status.ToString().find(part), std::string::npos)
@@ -95,12 +95,12 @@ TEST_F(DamagedManifestTest, CutBeforeItListsTheIndex) {
     SCOPED_TRACE(length);
     Renew();
     fs::resize_file(Manifest(), length);
-    ExpectSaid(Open(), {"the MANIFEST of " + Dir(), "rocksync repair",
-                        Manifest().filename()});
+    ExpectReported(Open(), {"the MANIFEST of " + Dir(), "rocksync repair",
+                            Manifest().filename()});
   }
   // Nor does an option let it pass, with which the tables would go.
   replication_.adopt_after_index_loss = true;
-  ExpectSaid(Open(), {"the MANIFEST of " + Dir()});
+  ExpectReported(Open(), {"the MANIFEST of " + Dir()});
 }
 
 TEST_F(DamagedManifestTest, CutInTheIndexsTables) {
@@ -108,7 +108,7 @@ TEST_F(DamagedManifestTest, CutInTheIndexsTables) {
   Renew();
   fs::resize_file(Manifest(), length);
   ASSERT_TRUE(ListsIndex());
-  ExpectSaid(Open(), {"the MANIFEST of " + Dir()});
+  ExpectReported(Open(), {"the MANIFEST of " + Dir()});
 }
 
 // RocksDB would open that, and delete the tables.
@@ -124,7 +124,7 @@ TEST_F(DamagedManifestTest, CutWhereRocksDBNoticesNothing) {
   const uintmax_t length = LengthWithIndex() + 3;
   Renew();
   fs::resize_file(Manifest(), length);
-  ExpectSaid(Open(), {"the MANIFEST of " + Dir()});
+  ExpectReported(Open(), {"the MANIFEST of " + Dir()});
 }
 
 TEST_F(DamagedManifestTest, RepairDBIsARemedy) {
@@ -140,15 +140,16 @@ TEST_F(DamagedManifestTest, DetachDeletesNothing) {
   for (const uintmax_t length : {end - 1, end + 3}) {
     Renew();
     fs::resize_file(Manifest(), length);
-    ExpectSaid(ReplicatedDB::Detach({}, Dir()), {"the MANIFEST of " + Dir()});
+    ExpectReported(ReplicatedDB::Detach({}, Dir()),
+                   {"the MANIFEST of " + Dir()});
   }
 }
 
 TEST_F(DamagedManifestTest, Missing) {
   fs::remove(Manifest());
-  ExpectSaid(Open(), {"the MANIFEST of " + Dir(), "rocksync repair",
-                      Manifest().filename(), "No such file"});
-  ExpectSaid(ReplicatedDB::Detach({}, Dir()), {"the MANIFEST of " + Dir()});
+  ExpectReported(Open(), {"the MANIFEST of " + Dir(), "rocksync repair",
+                          Manifest().filename(), "No such file"});
+  ExpectReported(ReplicatedDB::Detach({}, Dir()), {"the MANIFEST of " + Dir()});
 }
 
 TEST_F(DamagedManifestTest, FlippedByte) {
@@ -158,8 +159,8 @@ TEST_F(DamagedManifestTest, FlippedByte) {
   bytes[bytes.size() / 2] ^= 1;
   ASSERT_ROCKS_OK(
       rocksdb::WriteStringToFile(rocksdb::Env::Default(), bytes, Manifest()));
-  ExpectSaid(Open(),
-             {"the MANIFEST of " + Dir(), "rocksync repair", "checksum"});
+  ExpectReported(Open(),
+                 {"the MANIFEST of " + Dir(), "rocksync repair", "checksum"});
 }
 
 TEST_F(DamagedManifestTest, CurrentIsDamaged) {
@@ -168,9 +169,9 @@ TEST_F(DamagedManifestTest, CurrentIsDamaged) {
     Renew();
     ASSERT_ROCKS_OK(rocksdb::WriteStringToFile(rocksdb::Env::Default(), bytes,
                                                Dir() + "/CURRENT"));
-    ExpectSaid(Open(), {"the file CURRENT of " + Dir(), "line feed"});
-    ExpectSaid(ReplicatedDB::Detach({}, Dir()),
-               {"the file CURRENT of " + Dir()});
+    ExpectReported(Open(), {"the file CURRENT of " + Dir(), "line feed"});
+    ExpectReported(ReplicatedDB::Detach({}, Dir()),
+                   {"the file CURRENT of " + Dir()});
   }
   // What it says to do.
   ASSERT_ROCKS_OK(rocksdb::WriteStringToFile(
@@ -182,8 +183,9 @@ TEST_F(DamagedManifestTest, CurrentIsDamaged) {
 TEST_F(DamagedManifestTest, CurrentIsMissing) {
   const std::string manifest = Manifest().filename();
   fs::remove(Dir() + "/CURRENT");
-  ExpectSaid(Open(), {Dir() + " has lost its CURRENT file", "line feed"});
-  ExpectSaid(ReplicatedDB::Detach({}, Dir()), {"has lost its CURRENT file"});
+  ExpectReported(Open(), {Dir() + " has lost its CURRENT file", "line feed"});
+  ExpectReported(ReplicatedDB::Detach({}, Dir()),
+                 {"has lost its CURRENT file"});
   ASSERT_ROCKS_OK(rocksdb::WriteStringToFile(
       rocksdb::Env::Default(), manifest + "\n", Dir() + "/CURRENT"));
   ASSERT_ROCKS_OK(Open());

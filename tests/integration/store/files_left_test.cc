@@ -63,7 +63,7 @@ class FilesLeftTest : public StoreTest {
     return LoadOwnOptions(rocksdb::Env::Default(), Dir(), "", &own);
   }
 
-  void ExpectSaid(const std::string& part) {
+  void ExpectReported(const std::string& part) {
     for (const rocksdb::Status& status : {Open(), CheckOffline()}) {
       EXPECT_FALSE(status.ok());
       EXPECT_NE(status.ToString().find(part), std::string::npos)
@@ -80,7 +80,7 @@ class FilesLeftTest : public StoreTest {
     for (uintmax_t left = size - 1; left > size / 2; --left) {
       Renew();
       fs::resize_file(manifest, left);
-      ExpectSaid("MANIFEST of " + Dir());
+      ExpectReported("MANIFEST of " + Dir());
       for (const auto& file : fs::directory_iterator(Dir("whole"))) {
         EXPECT_TRUE(fs::exists(fs::path(Dir()) / file.path().filename()))
             << file.path();
@@ -118,8 +118,8 @@ TEST_F(FilesLeftTest, OneOfSeveralLogsIsLost) {
   MakeOfflineReplica();
   const std::string name = whole_.filename();
   fs::remove(whole_);
-  ExpectSaid("has lost a part of its log: " + whole_.string() +
-             " is not there");
+  ExpectReported("has lost a part of its log: " + whole_.string() +
+                 " is not there");
   // The file is brought back.
   fs::copy(fs::path(Dir("whole")) / name, whole_);
   ASSERT_ROCKS_OK(CheckOffline());
@@ -134,8 +134,8 @@ TEST_F(FilesLeftTest, OneOfSeveralLogsIsShorter) {
   for (const uintmax_t left : {uintmax_t{0}, size / 2, size - 1}) {
     Renew();
     fs::resize_file(whole_, left);
-    ExpectSaid(whole_.string() + " has " + std::to_string(left) +
-               " bytes, and was closed with " + std::to_string(size));
+    ExpectReported(whole_.string() + " has " + std::to_string(left) +
+                   " bytes, and was closed with " + std::to_string(size));
     // The remedy is one, whatever is left.
     replication_.open_copy_as_new_replica = true;
     ASSERT_ROCKS_OK(Open());
@@ -150,9 +150,9 @@ TEST_F(FilesLeftTest, ALogIsDamaged) {
   for (const fs::path& log : logs_) {
     Renew();
     Damage(log);
-    ExpectSaid("has lost a part of its log: " + log.string() +
-               " is damaged: its bytes have changed");
-    ExpectSaid("has lost a part of its log");
+    ExpectReported("has lost a part of its log: " + log.string() +
+                   " is damaged: its bytes have changed");
+    ExpectReported("has lost a part of its log");
     replication_.open_copy_as_new_replica = true;
     ASSERT_ROCKS_OK(Open());
     EXPECT_NE(db_->Identity().replica_id, original_);
@@ -166,7 +166,7 @@ TEST_F(FilesLeftTest, TheLastLogIsShorter) {
   for (const uintmax_t left : {uintmax_t{0}, fs::file_size(last) - 1}) {
     Renew();
     fs::resize_file(last, left);
-    ExpectSaid("has lost a part of its log: " + last.string());
+    ExpectReported("has lost a part of its log: " + last.string());
     // It is brought back.
     fs::copy_file(fs::path(Dir("whole")) / last.filename(), last,
                   fs::copy_options::overwrite_existing);
@@ -292,10 +292,10 @@ TEST_F(LostDeleteTest, IsMadeAgain) {
 // A kill once RocksDB has opened what is left, and removed the logs.
 TEST_F(LostDeleteTest, IsMadeAgainAfterAnInterruptedOpening) {
   LoseADelete();
-  ASSERT_ROCKS_OK(NoteRest(rocksdb::Env::Default(), Dir(), Loss::kLog));
+  ASSERT_ROCKS_OK(NoteSalvage(rocksdb::Env::Default(), Dir(), Loss::kLog));
   Plain("db", [](rocksdb::DB*) {});
   replication_.open_copy_as_new_replica = false;
-  ExpectSaid("is what was left after a loss of files");
+  ExpectReported("is what was left after a loss of files");
   replication_.open_copy_as_new_replica = true;
   ASSERT_ROCKS_OK(Open());
   ExpectMadeAgain();

@@ -129,7 +129,7 @@ TEST_F(QuarantineTest, EntriesThatDoNotParseAreCounted) {
 TEST_F(QuarantineTest, ACountThatCannotBeIsReadAnew) {
   OpenWithView();
   Quarantine({"a", "b"});
-  LeafDigests::Readied readied;
+  LeafDigests::DigestSnapshot readied;
   LeafDigests* const digests = indexed()->digests();
   ASSERT_TRUE(digests->Ready({}, &readied).ok());
   EXPECT_EQ(readied.quarantined, 2u);

@@ -77,7 +77,7 @@ class ConnectionVectors {
     dialer.incarnation = {.counter = 3, .random = 0x33};
     dialer.first_clock = 0x0203;
     dialer.clock = 0x0304;
-    dialer.capabilities = kTakesStreams;
+    dialer.capabilities = kCapabilityStreams;
     dialer.past = {.since = 0,
                    .incarnations = {{{1, 0x11}, 0x0201}, {{2, 0x22}, 0x0203}}};
     dialer.gc.members[0].incarnation = {dialer.incarnation, dialer.first_clock,

@@ -14,15 +14,15 @@ void AddStreamVectors(Vectors* vectors) {
   const auto add = [vectors](std::string_view name, std::string_view bytes) {
     vectors->push_back({std::string(name), std::string(bytes)});
   };
-  add("stream.open",
-      EncodeStreamOpen({uint64_t{1} << 20, /*patience_ms=*/10'000, "east"}));
+  add("stream.open", EncodeStreamOpen({uint64_t{1} << 20,
+                                       /*idle_timeout_ms=*/10'000, "east"}));
   ChangesEncoder changes;
   changes.Add(/*family=*/0, "a", kVectorVersion, /*tombstone=*/false,
               kVectorValue);
   changes.Add(/*family=*/1, "b", kVectorVersion, /*tombstone=*/true, "");
   add("stream.changes", changes.message());
   add("stream.taken",
-      EncodeStreamCount(StreamMessageType::kTaken, changes.message().size()));
+      EncodeStreamCount(StreamMessageType::kAck, changes.message().size()));
   add("stream.gap", EncodeStreamCount(StreamMessageType::kGap, 300));
   add("stream.alive", EncodeAlive());
   add("stream.neighbours", EncodeNeighbours({{2, "east"}, {3, ""}}));

@@ -269,7 +269,7 @@ void StoreCluster::WriteSomething(Node* node) {
   rocksdb::WriteOptions options;
   options.sync = random_.OneIn(shape_.sync_one_in);
   IndexedDB* const store = StoreAccess::IndexedOf(node->machine->db());
-  LeafDigests::Readied readied;
+  LeafDigests::DigestSnapshot readied;
   const bool unnoted = options_.fault == StoreFault::kDigestNotNoted &&
                        node == nodes_[0].get() && random_.OneIn(3) &&
                        store->digests()->Ready({}, &readied).ok();

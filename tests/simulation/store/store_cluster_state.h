@@ -142,7 +142,7 @@ class StoreCluster {
   void Remove();
   void Refused(Node* node, const std::string& why);
 
-  // Meeting and healing.
+  // PeerVerdict and healing.
   void MeetNow(Node* dialer, Node* listener);
   Fate OnFrame(Talk* talk, bool from_dialer, std::string_view frame);
   void Disturb(Talk* talk);

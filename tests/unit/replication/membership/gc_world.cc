@@ -224,21 +224,21 @@ bool GcWorld::MayMeet(size_t a, size_t b) const {
 bool GcWorld::Connect(size_t a, size_t b) {
   GcState& mine = replicas_[a].knows;
   GcState& theirs = replicas_[b].knows;
-  MeetingVerdict verdict = mine.JudgeMeeting(IdOf(a), theirs, IdOf(b));
-  const MeetingVerdict other = theirs.JudgeMeeting(IdOf(b), mine, IdOf(a));
-  if ((verdict.meeting == Meeting::kLearn) !=
-          (other.meeting == Meeting::kTeach) ||
-      (verdict.meeting == Meeting::kAlike) !=
-          (other.meeting == Meeting::kAlike)) {
+  PeerJudgement verdict = mine.JudgePeer(IdOf(a), theirs, IdOf(b));
+  const PeerJudgement other = theirs.JudgePeer(IdOf(b), mine, IdOf(a));
+  if ((verdict.meeting == PeerVerdict::kLearn) !=
+          (other.meeting == PeerVerdict::kTeach) ||
+      (verdict.meeting == PeerVerdict::kAlike) !=
+          (other.meeting == PeerVerdict::kAlike)) {
     violation_ = "the two come to different verdicts: " + verdict.why;
   }
   if (shape_.fault == GcFault::kLetAnybodyIn &&
-      verdict.meeting == Meeting::kOutOfReach) {
-    verdict.meeting = Meeting::kAlike;
+      verdict.meeting == PeerVerdict::kOutOfReach) {
+    verdict.meeting = PeerVerdict::kAlike;
   }
-  if (verdict.meeting == Meeting::kLearn) return Learn(a, b);
-  if (verdict.meeting == Meeting::kTeach) return Learn(b, a);
-  if (verdict.meeting != Meeting::kAlike || !MayMeet(a, b)) return false;
+  if (verdict.meeting == PeerVerdict::kLearn) return Learn(a, b);
+  if (verdict.meeting == PeerVerdict::kTeach) return Learn(b, a);
+  if (verdict.meeting != PeerVerdict::kAlike || !MayMeet(a, b)) return false;
   Link link;
   link.said = {HeardFrom(a), HeardFrom(b)};
   link.readings = {replicas_[a].clock, replicas_[b].clock};

@@ -253,8 +253,8 @@ TEST_F(SetupTest, TheNewerListIsLearnedFromThePeer) {
   Meet();
   ASSERT_TRUE(dialer_->status().ok()) << dialer_->status();
   ASSERT_TRUE(listener_->status().ok()) << listener_->status();
-  EXPECT_EQ(dialer_->meeting(), Meeting::kTeach);
-  EXPECT_EQ(listener_->meeting(), Meeting::kLearn);
+  EXPECT_EQ(dialer_->meeting(), PeerVerdict::kTeach);
+  EXPECT_EQ(listener_->meeting(), PeerVerdict::kLearn);
   EXPECT_EQ(listener_->peer().gc, dialer_facts_.gc);
 }
 
@@ -312,7 +312,7 @@ TEST_F(SetupTest, WhoAcknowledgedMoreThanItKnowsIsTold) {
   listener_secret_ = dialer_secret_;
   // The listener heard of what the dialer has acknowledged since its set-up.
   dialer_policy_.said = [](uint64_t, const IncarnationId&) {
-    return SaidByBoth{.mine = {.max_acknowledged = 8}, .theirs = {}};
+    return ReportedByBoth{.mine = {.max_acknowledged = 8}, .theirs = {}};
   };
   ExpectRefused(
       "replica 0000000000000001 has lost state that it had acknowledged");

@@ -12,11 +12,11 @@ namespace {
 
 using testing::HasSubstr;
 
-void ExpectVerdicts(const GcState& a, uint64_t a_id, Meeting of_a,
-                    const GcState& b, uint64_t b_id, Meeting of_b,
+void ExpectVerdicts(const GcState& a, uint64_t a_id, PeerVerdict of_a,
+                    const GcState& b, uint64_t b_id, PeerVerdict of_b,
                     const std::string& why = "") {
-  const MeetingVerdict mine = a.JudgeMeeting(a_id, b, b_id);
-  const MeetingVerdict other = b.JudgeMeeting(b_id, a, a_id);
+  const PeerJudgement mine = a.JudgePeer(a_id, b, b_id);
+  const PeerJudgement other = b.JudgePeer(b_id, a, a_id);
   EXPECT_EQ(mine.meeting, of_a) << mine.why;
   EXPECT_EQ(other.meeting, of_b) << other.why;
   EXPECT_THAT(mine.why, HasSubstr(why));
@@ -25,25 +25,27 @@ void ExpectVerdicts(const GcState& a, uint64_t a_id, Meeting of_a,
 
 TEST(MeetingTest, OneList) {
   const GcState both = Of(1, {1, 2});
-  ExpectVerdicts(both, 1, Meeting::kAlike, both, 2, Meeting::kAlike);
+  ExpectVerdicts(both, 1, PeerVerdict::kAlike, both, 2, PeerVerdict::kAlike);
   ExpectVerdicts(
-      both, 1, Meeting::kNotMember, both, 3, Meeting::kNotMember,
+      both, 1, PeerVerdict::kNotMember, both, 3, PeerVerdict::kNotMember,
       "replica 0000000000000003 is not in the member list of epoch 1");
-  ExpectVerdicts({}, 1, Meeting::kAlike, {}, 2, Meeting::kAlike);
+  ExpectVerdicts({}, 1, PeerVerdict::kAlike, {}, 2, PeerVerdict::kAlike);
 }
 
 TEST(MeetingTest, TheNewerListIsLearned) {
   const GcState first = Of(1, {1, 2, 3});
   const GcState newer = Of(2, {1, 2}, first);
-  ExpectVerdicts(newer, 1, Meeting::kTeach, first, 2, Meeting::kLearn);
-  ExpectVerdicts(newer, 1, Meeting::kTeach, {}, 2, Meeting::kLearn);
-  ExpectVerdicts(newer, 1, Meeting::kNotMember, first, 3, Meeting::kNotMember,
+  ExpectVerdicts(newer, 1, PeerVerdict::kTeach, first, 2, PeerVerdict::kLearn);
+  ExpectVerdicts(newer, 1, PeerVerdict::kTeach, {}, 2, PeerVerdict::kLearn);
+  ExpectVerdicts(newer, 1, PeerVerdict::kNotMember, first, 3,
+                 PeerVerdict::kNotMember,
                  "epoch 2, which replica 0000000000000001 has; ");
-  ExpectVerdicts(newer, 1, Meeting::kNotMember, first, 3, Meeting::kNotMember,
+  ExpectVerdicts(newer, 1, PeerVerdict::kNotMember, first, 3,
+                 PeerVerdict::kNotMember,
                  "has; it was removed: export what it alone holds (`rocksync "
                  "rescue`)");
   ExpectVerdicts(
-      newer, 1, Meeting::kNotMember, {}, 4, Meeting::kNotMember,
+      newer, 1, PeerVerdict::kNotMember, {}, 4, PeerVerdict::kNotMember,
       "has; if it is new, add it by a newer list; if it was removed, "
       "export");
 }
@@ -52,41 +54,44 @@ TEST(MeetingTest, WhoWasRemovedInBetweenIsNotTakenBack) {
   const GcState first = Of(1, {1, 2, 3});
   const GcState second = Of(2, {1, 2}, first);
   const GcState third = Of(3, {1, 2, 3}, second);
-  ExpectVerdicts(third, 1, Meeting::kTeach, first, 2, Meeting::kLearn);
-  ExpectVerdicts(third, 1, Meeting::kConflict, first, 3, Meeting::kConflict,
-                 "removed in between");
+  ExpectVerdicts(third, 1, PeerVerdict::kTeach, first, 2, PeerVerdict::kLearn);
+  ExpectVerdicts(third, 1, PeerVerdict::kConflict, first, 3,
+                 PeerVerdict::kConflict, "removed in between");
 }
 
 TEST(MeetingTest, AListFromNowhereIsNotLearned) {
-  ExpectVerdicts(Of(9, {1, 2}), 1, Meeting::kConflict, Of(1, {1, 2}), 2,
-                 Meeting::kConflict, "set on a replica that was no member");
+  ExpectVerdicts(Of(9, {1, 2}), 1, PeerVerdict::kConflict, Of(1, {1, 2}), 2,
+                 PeerVerdict::kConflict, "set on a replica that was no member");
   // Set on 2, which had not heard of the list that 3 came in by.
   const GcState first = Of(1, {1, 2});
   const GcState second = Of(2, {1, 2, 3}, first);
   const GcState third = Of(3, {2, 3}, first);
-  ExpectVerdicts(third, 2, Meeting::kConflict, second, 3, Meeting::kConflict,
-                 "did not have the older one yet");
-  ExpectVerdicts(Of(1, {1, 2}), 1, Meeting::kConflict, Of(1, {1, 2, 3}), 2,
-                 Meeting::kConflict, "different member lists of one epoch");
+  ExpectVerdicts(third, 2, PeerVerdict::kConflict, second, 3,
+                 PeerVerdict::kConflict, "did not have the older one yet");
+  ExpectVerdicts(Of(1, {1, 2}), 1, PeerVerdict::kConflict, Of(1, {1, 2, 3}), 2,
+                 PeerVerdict::kConflict, "different member lists of one epoch");
 }
 
 TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveCollected) {
   GcState new_member;
   GcState member = Of(1, {1, 2});
-  EXPECT_EQ(new_member.InstallList(member, 2, true).meeting, Meeting::kAlike);
+  EXPECT_EQ(new_member.InstallList(member, 2, true).meeting,
+            PeerVerdict::kAlike);
   EXPECT_TRUE(new_member.may_hold_deleted_pairs);
-  ExpectVerdicts(member, 1, Meeting::kAlike, new_member, 2, Meeting::kAlike);
+  ExpectVerdicts(member, 1, PeerVerdict::kAlike, new_member, 2,
+                 PeerVerdict::kAlike);
   Reach({5, 0}, &member);
-  ExpectVerdicts(member, 1, Meeting::kOutOfReach, new_member, 2,
-                 Meeting::kOutOfReach,
+  ExpectVerdicts(member, 1, PeerVerdict::kOutOfReach, new_member, 2,
+                 PeerVerdict::kOutOfReach,
                  "replica 0000000000000002 may hold pairs");
   // Also if what they compare by fell back: what is purged is not there again.
   member.stable_time = 0;
-  ExpectVerdicts(member, 1, Meeting::kOutOfReach, new_member, 2,
-                 Meeting::kOutOfReach,
+  ExpectVerdicts(member, 1, PeerVerdict::kOutOfReach, new_member, 2,
+                 PeerVerdict::kOutOfReach,
                  "replica 0000000000000002 may hold pairs");
   new_member.purged = 5;
-  ExpectVerdicts(member, 1, Meeting::kAlike, new_member, 2, Meeting::kAlike);
+  ExpectVerdicts(member, 1, PeerVerdict::kAlike, new_member, 2,
+                 PeerVerdict::kAlike);
   // Proven equal to a member, it is like any other.
   new_member.purged = 0;
   GcState bootstrapping = member;
@@ -96,7 +101,8 @@ TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveCollected) {
       << "that member may lack tombstones itself";
   new_member.RecordProof(2, 1, 1, 1, member);
   EXPECT_FALSE(new_member.may_hold_deleted_pairs);
-  ExpectVerdicts(member, 1, Meeting::kAlike, new_member, 2, Meeting::kAlike);
+  ExpectVerdicts(member, 1, PeerVerdict::kAlike, new_member, 2,
+                 PeerVerdict::kAlike);
 }
 
 // The one that had no data, on which the first list was set, has gone.
@@ -112,7 +118,7 @@ TEST(MeetingTest, ThoseWhoAllCameWithDataAreInReachOfEachOther) {
   EXPECT_FALSE(three.may_hold_deleted_pairs);
   EXPECT_EQ(two.MergeAcknowledged(three, 2), 0u);
   ASSERT_TRUE(two.AdvanceStableTime());
-  ExpectVerdicts(two, 2, Meeting::kAlike, three, 3, Meeting::kAlike);
+  ExpectVerdicts(two, 2, PeerVerdict::kAlike, three, 3, PeerVerdict::kAlike);
   // A third that one of them has not reached yet.
   GcState of_three = Of(3, {2, 3, 4}, two);
   of_three.may_hold_deleted_pairs = true;
@@ -138,10 +144,10 @@ TEST(MeetingTest, ACopyRemembersInWhichEpochItCollected) {
   EXPECT_EQ(reopened, copy);
   GcState member = Of(3, {1, 2, 3, 4}, second);
   member.max_acknowledged = 5;
-  ASSERT_EQ(copy.InstallList(member, 3, true).meeting, Meeting::kAlike);
+  ASSERT_EQ(copy.InstallList(member, 3, true).meeting, PeerVerdict::kAlike);
   EXPECT_EQ(copy.stable(), (StableTime{5, 2}));
-  ExpectVerdicts(copy, 3, Meeting::kAcknowledgedMore, first, 2,
-                 Meeting::kAcknowledgedMore, "has lost state");
+  ExpectVerdicts(copy, 3, PeerVerdict::kAcknowledgedMore, first, 2,
+                 PeerVerdict::kAcknowledgedMore, "has lost state");
   // In another cluster, say, with younger lists: not in this epoch.
   GcState elsewhere;
   Reach({5, 9}, &elsewhere);
@@ -158,16 +164,16 @@ TEST(MeetingTest, WhoAcknowledgedMoreThanItKnowsWasRolledBack) {
   SetAcknowledged(&back, {3, 8});
   kept.max_acknowledged = 3;
   back.max_acknowledged = 8;
-  ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
+  ExpectVerdicts(kept, 1, PeerVerdict::kAlike, back, 2, PeerVerdict::kAlike);
   SetAcknowledged(&back, {3, 7});
   back.max_acknowledged = 7;
-  ExpectVerdicts(kept, 1, Meeting::kAcknowledgedMore, back, 2,
-                 Meeting::kAcknowledgedMore,
+  ExpectVerdicts(kept, 1, PeerVerdict::kAcknowledgedMore, back, 2,
+                 PeerVerdict::kAcknowledgedMore,
                  "replica 0000000000000002 has lost state");
   // To have heard less of others is no fault.
   SetAcknowledged(&back, {2, 9});
   back.max_acknowledged = 9;
-  ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
+  ExpectVerdicts(kept, 1, PeerVerdict::kAlike, back, 2, PeerVerdict::kAlike);
 }
 
 // An operator sets the next list on an older state of a member's disk: what it
@@ -179,22 +185,22 @@ TEST(MeetingTest, ANewerListDoesNotHideThatItsMemberWasRolledBack) {
   kept.max_acknowledged = 8;
   GcState back = Of(2, {1, 2}, first);
   back.max_acknowledged = 7;
-  ExpectVerdicts(kept, 1, Meeting::kAcknowledgedMore, back, 2,
-                 Meeting::kAcknowledgedMore,
+  ExpectVerdicts(kept, 1, PeerVerdict::kAcknowledgedMore, back, 2,
+                 PeerVerdict::kAcknowledgedMore,
                  "replica 0000000000000002 has lost state");
   back.max_acknowledged = 8;
-  ExpectVerdicts(kept, 1, Meeting::kLearn, back, 2, Meeting::kTeach);
+  ExpectVerdicts(kept, 1, PeerVerdict::kLearn, back, 2, PeerVerdict::kTeach);
   // Nor is it hidden from one that has the newer list by another way, as soon
   // as it knows of a stable time that took as much.
-  ASSERT_EQ(kept.InstallList(back, 1, true).meeting, Meeting::kAlike);
+  ASSERT_EQ(kept.InstallList(back, 1, true).meeting, PeerVerdict::kAlike);
   back.max_acknowledged = 7;
-  ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
+  ExpectVerdicts(kept, 1, PeerVerdict::kAlike, back, 2, PeerVerdict::kAlike);
   kept.reached = {8, 1};
-  ExpectVerdicts(kept, 1, Meeting::kAcknowledgedMore, back, 2,
-                 Meeting::kAcknowledgedMore);
+  ExpectVerdicts(kept, 1, PeerVerdict::kAcknowledgedMore, back, 2,
+                 PeerVerdict::kAcknowledgedMore);
   // Of one that came later nobody expects that it was in that epoch.
   back.members[1].since = kept.members[1].since = 2;
-  ExpectVerdicts(kept, 1, Meeting::kAlike, back, 2, Meeting::kAlike);
+  ExpectVerdicts(kept, 1, PeerVerdict::kAlike, back, 2, PeerVerdict::kAlike);
 }
 
 // Set on a replica that was removed, and did not know: by its list it is a
@@ -205,16 +211,17 @@ TEST(MeetingTest, AListThatFollowsAnOlderOneIsRefused) {
   for (const uint64_t epoch : {3, 7}) {
     const GcState removed = Of(epoch, {1, 2, 3}, first);
     ExpectVerdicts(
-        kept, 1, Meeting::kConflict, removed, 3, Meeting::kConflict,
+        kept, 1, PeerVerdict::kConflict, removed, 3, PeerVerdict::kConflict,
         "it has replica 0000000000000003 for a member since epoch 1");
     // Nor by way of a member that had not heard of the second list either.
-    ExpectVerdicts(kept, 1, Meeting::kConflict, removed, 2, Meeting::kConflict);
+    ExpectVerdicts(kept, 1, PeerVerdict::kConflict, removed, 2,
+                   PeerVerdict::kConflict);
   }
   // Its way back.
   const GcState back = Of(3, {1, 2, 3}, kept);
-  ExpectVerdicts(back, 1, Meeting::kTeach, kept, 2, Meeting::kLearn);
-  ExpectVerdicts(back, 1, Meeting::kConflict, first, 3, Meeting::kConflict,
-                 "was removed in between");
+  ExpectVerdicts(back, 1, PeerVerdict::kTeach, kept, 2, PeerVerdict::kLearn);
+  ExpectVerdicts(back, 1, PeerVerdict::kConflict, first, 3,
+                 PeerVerdict::kConflict, "was removed in between");
 }
 
 // Not that it says it: a copy from another cluster.
@@ -223,10 +230,10 @@ TEST(MeetingTest, MarksOfAnotherClusterAreDroppedAtTheDoor) {
   member.max_acknowledged = 4;
   GcState copy;
   Reach({5, 3}, &copy);
-  ASSERT_EQ(copy.InstallList(member, 3, true).meeting, Meeting::kAlike);
+  ASSERT_EQ(copy.InstallList(member, 3, true).meeting, PeerVerdict::kAlike);
   EXPECT_EQ(copy.reached, StableTime());
   EXPECT_EQ(copy.purged, 5u);
-  ExpectVerdicts(copy, 3, Meeting::kAlike, member, 1, Meeting::kAlike);
+  ExpectVerdicts(copy, 3, PeerVerdict::kAlike, member, 1, PeerVerdict::kAlike);
 }
 
 // Two set-ups of one incarnation cross on two connections.
@@ -237,15 +244,16 @@ TEST(MeetingTest, WhatWasOvertakenIsNotHeldAgainstAnybody) {
   ahead.max_acknowledged = 3;
   SetAcknowledged(&old, {3, 7});
   old.max_acknowledged = 7;
-  const auto verdict = [&](const Said& mine, const Said& theirs) {
-    return ahead.JudgeMeeting(1, old, 2, {mine, theirs}).meeting;
+  const auto verdict = [&](const Reported& mine, const Reported& theirs) {
+    return ahead.JudgePeer(1, old, 2, {mine, theirs}).meeting;
   };
-  EXPECT_EQ(verdict({}, {.max_acknowledged = 8}), Meeting::kAlike);
-  EXPECT_EQ(verdict({}, {.max_acknowledged = 7}), Meeting::kAcknowledgedMore);
-  EXPECT_EQ(verdict({.max_acknowledged = 8}, {}), Meeting::kAcknowledgedMore);
-  EXPECT_EQ(
-      old.JudgeMeeting(2, ahead, 1, {{.max_acknowledged = 8}, {}}).meeting,
-      Meeting::kAlike);
+  EXPECT_EQ(verdict({}, {.max_acknowledged = 8}), PeerVerdict::kAlike);
+  EXPECT_EQ(verdict({}, {.max_acknowledged = 7}),
+            PeerVerdict::kAcknowledgedMore);
+  EXPECT_EQ(verdict({.max_acknowledged = 8}, {}),
+            PeerVerdict::kAcknowledgedMore);
+  EXPECT_EQ(old.JudgePeer(2, ahead, 1, {{.max_acknowledged = 8}, {}}).meeting,
+            PeerVerdict::kAlike);
 }
 
 TEST(MeetingTest, WhoMissesItsPartInAStableTimeWasRolledBack) {
@@ -255,22 +263,21 @@ TEST(MeetingTest, WhoMissesItsPartInAStableTimeWasRolledBack) {
   newer.max_acknowledged = 8;
   GcState older = first;
   older.max_acknowledged = 8;
-  ExpectVerdicts(newer, 1, Meeting::kTeach, older, 2, Meeting::kLearn);
+  ExpectVerdicts(newer, 1, PeerVerdict::kTeach, older, 2, PeerVerdict::kLearn);
   SetAcknowledged(&older, {8, 7});
   older.max_acknowledged = 7;
-  ExpectVerdicts(newer, 1, Meeting::kAcknowledgedMore, older, 2,
-                 Meeting::kAcknowledgedMore,
+  ExpectVerdicts(newer, 1, PeerVerdict::kAcknowledgedMore, older, 2,
+                 PeerVerdict::kAcknowledgedMore,
                  "replica 0000000000000002 has lost state");
-  EXPECT_EQ(
-      newer.JudgeMeeting(1, older, 2, {{}, {.max_acknowledged = 8}}).meeting,
-      Meeting::kTeach);
+  EXPECT_EQ(newer.JudgePeer(1, older, 2, {{}, {.max_acknowledged = 8}}).meeting,
+            PeerVerdict::kTeach);
   // It was in epoch 2 too, if that collected something.
   newer.reached.epoch = 2;
   older.max_acknowledged = 9;
-  ExpectVerdicts(newer, 1, Meeting::kAcknowledgedMore, older, 2,
-                 Meeting::kAcknowledgedMore);
+  ExpectVerdicts(newer, 1, PeerVerdict::kAcknowledgedMore, older, 2,
+                 PeerVerdict::kAcknowledgedMore);
   // Nothing is expected of a replica that was in no list.
-  ExpectVerdicts(newer, 1, Meeting::kTeach, {}, 2, Meeting::kLearn);
+  ExpectVerdicts(newer, 1, PeerVerdict::kTeach, {}, 2, PeerVerdict::kLearn);
 }
 
 TEST(SayingsTest, CountInOneIncarnation) {
@@ -300,17 +307,18 @@ TEST(MeetingTest, ANewMemberWithOldDataDoesNotJoin) {
   GcState member = Of(1, {1, 2});
   Reach({5, 1}, &member);
   GcState new_member;
-  const MeetingVerdict verdict = new_member.InstallList(member, 2, true);
-  EXPECT_EQ(verdict.meeting, Meeting::kOutOfReach);
+  const PeerJudgement verdict = new_member.InstallList(member, 2, true);
+  EXPECT_EQ(verdict.meeting, PeerVerdict::kOutOfReach);
   EXPECT_THAT(verdict.why,
               HasSubstr("replica 0000000000000002 may hold pairs"));
   EXPECT_EQ(new_member, GcState{});
   member.stable_time = 0;  // back again
   EXPECT_EQ(new_member.InstallList(member, 2, true).meeting,
-            Meeting::kOutOfReach);
+            PeerVerdict::kOutOfReach);
   member.stable_time = 5;
   // Empty, it does; and a copy that has collected as much.
-  EXPECT_EQ(new_member.InstallList(member, 2, false).meeting, Meeting::kAlike);
+  EXPECT_EQ(new_member.InstallList(member, 2, false).meeting,
+            PeerVerdict::kAlike);
   EXPECT_EQ(new_member.stable_time, 5u);
   EXPECT_EQ(new_member.purged, 5u);
   EXPECT_EQ(new_member.reached, (StableTime{5, 1}));
@@ -320,7 +328,7 @@ TEST(MeetingTest, ANewMemberWithOldDataDoesNotJoin) {
   EXPECT_FALSE(new_member.bootstrapping);
   GcState copy;
   Reach({6, 0}, &copy);
-  EXPECT_EQ(copy.InstallList(member, 2, true).meeting, Meeting::kAlike);
+  EXPECT_EQ(copy.InstallList(member, 2, true).meeting, PeerVerdict::kAlike);
   EXPECT_EQ(copy.stable_time, 6u);
   EXPECT_TRUE(copy.may_hold_deleted_pairs);
   EXPECT_FALSE(copy.bootstrapping);
@@ -330,7 +338,7 @@ TEST(MeetingTest, AMemberTakesAlongWhatItsEpochHasReached) {
   GcState first = Of(1, {1, 2});
   GcState second = Of(2, {1, 2}, first);
   Reach({5, 1}, &second);
-  EXPECT_EQ(first.InstallList(second, 2, true).meeting, Meeting::kAlike);
+  EXPECT_EQ(first.InstallList(second, 2, true).meeting, PeerVerdict::kAlike);
   EXPECT_EQ(first.stable(), (StableTime{5, 1}));
   EXPECT_EQ(first.purged, 5u);
   EXPECT_EQ(first.reached, (StableTime{5, 1}));
@@ -341,14 +349,14 @@ TEST(MeetingTest, AMemberTakesAlongWhatItsEpochHasReached) {
 TEST(MeetingTest, WithoutListsAForgottenPastMustBeTheSame) {
   GcState copy;
   copy.stable_time = 5;
-  ExpectVerdicts(copy, 1, Meeting::kOutOfReach, {}, 2, Meeting::kOutOfReach,
-                 "have no member list");
-  ExpectVerdicts(copy, 1, Meeting::kAlike, copy, 2, Meeting::kAlike);
+  ExpectVerdicts(copy, 1, PeerVerdict::kOutOfReach, {}, 2,
+                 PeerVerdict::kOutOfReach, "have no member list");
+  ExpectVerdicts(copy, 1, PeerVerdict::kAlike, copy, 2, PeerVerdict::kAlike);
   copy.purged = 5;
   GcState fell_back = copy;
   fell_back.purged = 6;
-  ExpectVerdicts(copy, 1, Meeting::kOutOfReach, fell_back, 2,
-                 Meeting::kOutOfReach, "have no member list");
+  ExpectVerdicts(copy, 1, PeerVerdict::kOutOfReach, fell_back, 2,
+                 PeerVerdict::kOutOfReach, "have no member list");
 }
 
 // What the three numbers do in a newer list, set on one that had acknowledged
@@ -362,7 +370,8 @@ TEST(MeetingTest, WhatIsPurgedIsKnownWhateverTheStableTimeDoes) {
   SetAcknowledged(&acknowledged, {5, 0, 5});
   knows.max_acknowledged = acknowledged.max_acknowledged = 5;
   ASSERT_TRUE(acknowledged.SetMembers(2, {1, 2, 3, 4}, 1).ok());
-  ASSERT_EQ(knows.InstallList(acknowledged, 1, true).meeting, Meeting::kAlike);
+  ASSERT_EQ(knows.InstallList(acknowledged, 1, true).meeting,
+            PeerVerdict::kAlike);
   EXPECT_EQ(knows.stable(), (StableTime{5, 1}));
   const GcState said = knows;
   uint64_t identity_conflict = 0;
@@ -378,17 +387,19 @@ TEST(MeetingTest, WhatIsPurgedIsKnownWhateverTheStableTimeDoes) {
   }
   // A member of the first list that has not heard of it, and missed nothing.
   GcState older = first;
-  ExpectVerdicts(acknowledged, 3, Meeting::kAcknowledgedMore, older, 2,
-                 Meeting::kAcknowledgedMore);
+  ExpectVerdicts(acknowledged, 3, PeerVerdict::kAcknowledgedMore, older, 2,
+                 PeerVerdict::kAcknowledgedMore);
   SetAcknowledged(&older, {0, 5, 0});
   older.max_acknowledged = 5;
-  ExpectVerdicts(acknowledged, 3, Meeting::kTeach, older, 2, Meeting::kLearn);
+  ExpectVerdicts(acknowledged, 3, PeerVerdict::kTeach, older, 2,
+                 PeerVerdict::kLearn);
   // A copy from before, and one from after.
   GcState copy;
   EXPECT_EQ(copy.InstallList(acknowledged, 4, true).meeting,
-            Meeting::kOutOfReach);
+            PeerVerdict::kOutOfReach);
   GcState late = acknowledged.AsNewReplica();
-  EXPECT_EQ(late.InstallList(acknowledged, 4, true).meeting, Meeting::kAlike);
+  EXPECT_EQ(late.InstallList(acknowledged, 4, true).meeting,
+            PeerVerdict::kAlike);
   EXPECT_EQ(late.terms(), (Terms{2, 0, 5, true}));
 }
 
@@ -420,7 +431,8 @@ TEST(MeetingTest, WhoTakesOldPairsWhileItIsFilledIsAsTheyAre) {
   EXPECT_EQ(now.AgreeOnTerms(bootstrapping, member, 2, &identity_conflict),
             (Terms{2, 0, 5, false}));
   EXPECT_EQ(now.purged, 0u);
-  ExpectVerdicts(now, 2, Meeting::kOutOfReach, member, 1, Meeting::kOutOfReach,
+  ExpectVerdicts(now, 2, PeerVerdict::kOutOfReach, member, 1,
+                 PeerVerdict::kOutOfReach,
                  "replica 0000000000000002 may hold pairs");
   // A member that was there all along takes no harm.
   GcState sound = list;

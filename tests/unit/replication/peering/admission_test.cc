@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 class AdmissionTest : public ::testing::Test {
  protected:
   const milliseconds timeout_{10'000};
-  const AdmissionTerms terms_{
+  const AdmissionConfig terms_{
       .cluster = "c", .secret = {}, .shown_id = 0, .timeout = timeout_};
   MemoryPipe pipe_ = NewMemoryPipe();
   std::string auth_hello_ = AuthHelloMessage({"c", AuthNonce{}});
@@ -27,14 +27,15 @@ TEST_F(AdmissionTest, TheFirstMessageIsNotReceivedTwice) {
   const auto began = AdmissionClock::now();
   Admission admission;
   std::string cluster;
-  ASSERT_TRUE(
-      HearCluster(pipe_.listener.get(), began, &admission.auth_hello, &cluster)
-          .ok());
+  ASSERT_TRUE(ReceiveClusterName(pipe_.listener.get(), began,
+                                 &admission.auth_hello, &cluster)
+                  .ok());
   EXPECT_EQ(cluster, "c");
   EXPECT_EQ(admission.auth_hello, auth_hello_);
   ASSERT_TRUE(pipe_.dialer->Send("no proof", timeout_).ok());
   EXPECT_FALSE(
-      AnswerAuthHello(terms_, began, pipe_.listener.get(), &admission).ok());
+      AuthenticateAsListener(terms_, began, pipe_.listener.get(), &admission)
+          .ok());
   std::string challenge;
   ASSERT_TRUE(pipe_.dialer->Receive(&challenge, timeout_).ok());
   EXPECT_EQ(challenge, admission.challenge);
@@ -44,11 +45,11 @@ TEST_F(AdmissionTest, TheFirstMessageIsNotReceivedTwice) {
 TEST_F(AdmissionTest, ClustersAreToldInPrintableText) {
   auth_hello_ = AuthHelloMessage({"d\xff\x1b[2J", AuthNonce{}});
   ASSERT_TRUE(pipe_.dialer->Send(auth_hello_, timeout_).ok());
-  AdmissionTerms terms = terms_;
+  AdmissionConfig terms = terms_;
   terms.cluster = "l\xfe";
   Admission admission;
-  const rocksdb::Status s = AnswerAuthHello(terms, AdmissionClock::now(),
-                                            pipe_.listener.get(), &admission);
+  const rocksdb::Status s = AuthenticateAsListener(
+      terms, AdmissionClock::now(), pipe_.listener.get(), &admission);
   const std::string dialed = R"(the one that dials names "d\xff\x1b[2J")";
   EXPECT_NE(s.ToString().find(dialed), std::string::npos) << s.ToString();
   std::string farewell;
@@ -66,7 +67,8 @@ TEST_F(AdmissionTest, ClustersAreToldInPrintableText) {
 TEST_F(AdmissionTest, AFarewellIsToldInPrintableText) {
   ASSERT_TRUE(pipe_.listener->Send(FarewellMessage("no\xff\n"), timeout_).ok());
   Admission admission;
-  const rocksdb::Status s = AuthHelloAt(terms_, pipe_.dialer.get(), &admission);
+  const rocksdb::Status s =
+      AuthenticateAsDialer(terms_, pipe_.dialer.get(), &admission);
   EXPECT_NE(s.ToString().find(R"(refuses: no\xff\x0a)"), std::string::npos)
       << s.ToString();
 }
@@ -77,13 +79,13 @@ TEST_F(AdmissionTest, TheWholeAuthenticationHasOneTimeLimit) {
   const auto long_ago = AdmissionClock::now() - kProveTimeout;
   Admission admission;
   std::string cluster;
-  EXPECT_TRUE(HearCluster(pipe_.listener.get(), long_ago, &admission.auth_hello,
-                          &cluster)
+  EXPECT_TRUE(ReceiveClusterName(pipe_.listener.get(), long_ago,
+                                 &admission.auth_hello, &cluster)
                   .IsTimedOut());
   admission.auth_hello = auth_hello_;
   const auto asked = AdmissionClock::now();
   EXPECT_TRUE(
-      AnswerAuthHello(terms_, long_ago, pipe_.listener.get(), &admission)
+      AuthenticateAsListener(terms_, long_ago, pipe_.listener.get(), &admission)
           .IsTimedOut());
   EXPECT_LT(AdmissionClock::now() - asked, kProveTimeout / 2);
 }

@@ -10,7 +10,7 @@ namespace rocksync {
 namespace {
 
 // All messages of a session that may come in a stage.
-std::string Coming(Stage stage, const StageTerms& terms = {}) {
+std::string Coming(Stage stage, const StageFacts& terms = {}) {
   std::string coming;
   for (int type = 1; type <= kMaxMessageType; ++type) {
     for (const int flags : {0, 0x20}) {
@@ -30,8 +30,8 @@ std::string Coming(Stage stage, const StageTerms& terms = {}) {
 }
 
 TEST(Stages, WholeSets) {
-  EXPECT_EQ(Coming(Stage::kHelloSaid), "Equal Differs Locate ");
-  EXPECT_EQ(Coming(Stage::kTotalSaid), "Equal Locate LeafBatch ");
+  EXPECT_EQ(Coming(Stage::kHelloSent), "Equal Differs Locate ");
+  EXPECT_EQ(Coming(Stage::kTotalSent), "Equal Locate LeafBatch ");
 }
 
 TEST(Stages, Leaves) {
@@ -41,10 +41,10 @@ TEST(Stages, Leaves) {
             "LeafBatch LeafBatch+ Summary+ Payload Pass ");
   EXPECT_EQ(Coming(Stage::kChoosing, {.may_find = true}),
             "LeafBatch Summary+ ");
-  EXPECT_EQ(Coming(Stage::kBatchSaid), "Equal Differs LeafBatch ");
-  EXPECT_EQ(Coming(Stage::kFindsSaid), "Differs Differs+ LeafBatch ");
-  EXPECT_EQ(Coming(Stage::kFindsBegun), "LeafBatch Payload Pass ");
-  EXPECT_EQ(Coming(Stage::kFindsRefused), "Payload ");
+  EXPECT_EQ(Coming(Stage::kBatchSent), "Equal Differs LeafBatch ");
+  EXPECT_EQ(Coming(Stage::kPureLeavesSent), "Differs Differs+ LeafBatch ");
+  EXPECT_EQ(Coming(Stage::kPureLeavesBegun), "LeafBatch Payload Pass ");
+  EXPECT_EQ(Coming(Stage::kPureLeavesRefused), "Payload ");
 }
 
 TEST(Stages, Rounds) {
@@ -55,16 +55,16 @@ TEST(Stages, Rounds) {
             "Differs Summary Pass " + work + lists);
   EXPECT_EQ(Coming(Stage::kRound, {.whole_set = true, .works = true}),
             "Locate Summary Pass " + work + lists);
-  EXPECT_EQ(Coming(Stage::kRoundSaid), "Equal Differs Abandon ");
-  EXPECT_EQ(Coming(Stage::kRoundSaid, {.only = true}), "Equal Differs ");
-  EXPECT_EQ(Coming(Stage::kRoundSaid, {.whole_set = true}), "Equal Locate ");
+  EXPECT_EQ(Coming(Stage::kRoundSent), "Equal Differs Abandon ");
+  EXPECT_EQ(Coming(Stage::kRoundSent, {.only = true}), "Equal Differs ");
+  EXPECT_EQ(Coming(Stage::kRoundSent, {.whole_set = true}), "Equal Locate ");
   EXPECT_EQ(Coming(Stage::kListing), "Pass " + work + lists);
 }
 
 // What was received is answered before anything else comes; what was said is
 // answered before anything else is said.
 TEST(Stages, Answers) {
-  const StageTerms all = {
+  const StageFacts all = {
       .whole_set = true, .only = true, .works = true, .may_find = true};
   int awaited = 0;
   int answered = 0;

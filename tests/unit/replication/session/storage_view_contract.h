@@ -312,7 +312,7 @@ TYPED_TEST_P(StorageViewContract, ALocalWriteBeatsWhatWasApplied) {
   // Ahead of this replica's clock, but not too far.
   const Version ahead = {.time = now.time + (uint64_t{5000} << 16),
                          .replica = 77};
-  EXPECT_FALSE(this->view()->HoldsBack(ahead));
+  EXPECT_FALSE(this->view()->RejectIfTooFarAhead(ahead));
   EXPECT_EQ(this->Apply(this->Live("key", "theirs", ahead)),
             ApplyOutcome::kApplied);
   EXPECT_GT(this->fixture_.Put("key", "mine"), ahead);
@@ -337,7 +337,7 @@ TYPED_TEST_P(StorageViewContract, VersionsFarAheadAreHeldBack) {
   const Version now = this->fixture_.Put("clock", "value");
   const Version ahead = {.time = now.time + (uint64_t{3'600'000} << 16),
                          .replica = 77};
-  EXPECT_TRUE(this->view()->HoldsBack(ahead));
+  EXPECT_TRUE(this->view()->RejectIfTooFarAhead(ahead));
   EXPECT_EQ(this->Apply(this->Live("key", "value", ahead)),
             ApplyOutcome::kHeldBack);
   EXPECT_EQ(this->fixture_.Get("key"), std::nullopt);

@@ -74,7 +74,7 @@ TEST_F(SummariesTest, AnEqualBatchProvesNothing) {
 
 TEST_F(SummariesTest, ASessionThatComparesProvesNothing) {
   report_.verifying = true;
-  ASSERT_TRUE(summaries_.SayEqual(&turn_).ok());
+  ASSERT_TRUE(summaries_.SendEqual(&turn_).ok());
   EXPECT_TRUE(report_.compared);
   EXPECT_FALSE(report_.digests_equal);
   EXPECT_FALSE(report_.proven_equal);

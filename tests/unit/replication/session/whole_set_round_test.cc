@@ -20,11 +20,11 @@ class WholeSetRoundTest : public ComparisonTest {
     ASSERT_TRUE(
         parts_.locator.Receive(count, kFlagSearch, false, &everything).ok());
   }
-  // Finds in these leaves are left to an exchange, which the peer begins unless
-  // it asks for an element of another leaf.
+  // PureLeaves in these leaves are left to an exchange, which the peer begins
+  // unless it asks for an element of another leaf.
   std::string Unknown(std::vector<uint32_t> leaves, uint64_t elements,
                       bool asks) {
-    FindsHead head;
+    PureLeavesHead head;
     head.elements = elements;
     head.theirs = elements;
     head.expected = 2;
@@ -34,7 +34,7 @@ class WholeSetRoundTest : public ComparisonTest {
       head.unknown.pop_back();
     }
     std::string body;
-    EncodeFinds(head, parts_.exchanges.symbol_key().bits, &body);
+    EncodePureLeaves(head, parts_.exchanges.symbol_key().bits, &body);
     return body;
   }
 

@@ -220,7 +220,7 @@ TEST(StatsBoard, AnotherReplicaAtAnAddressInheritsNothing) {
   board.Begin("a:1", 0xa)->Finish(proven, rocksdb::Status::OK());
   const auto running = board.Begin("a:1", 0xa);
   auto stream = board.BeginStream("a:1", 0xa, {}, Role::kResponder, [] {
-    return StreamLag{.changes = 1, .since = StreamLine::Clock::now()};
+    return StreamLag{.changes = 1, .since = StreamCounters::Clock::now()};
   });
   EXPECT_GT(board.stats().peers.at(0).last_proven_equal_ms, 0u);
 
@@ -260,8 +260,8 @@ TEST(StatsBoard, AnotherReplicaAtAnAddressInheritsNothing) {
 TEST(StatsBoard, WhatAStreamBringsIsCounted) {
   StatsBoard board(7, {}, nullptr);
   const auto stream = board.BeginStream("a:1", 0xa);
-  stream->AddTaken(/*pairs=*/7, /*applied=*/4, /*duplicates=*/1,
-                   /*held_back=*/2);
+  stream->AddReceivedPairs(/*pairs=*/7, /*applied=*/4, /*duplicates=*/1,
+                           /*held_back=*/2);
   const ReplicationStats stats = board.stats();
   EXPECT_EQ(stats.stream.pairs_received, 7u);
   EXPECT_EQ(stats.stream.pairs_applied, 4u);
@@ -514,7 +514,7 @@ TEST(StatsBoard, APeerThatRefusesIsKnownByItsCertificate) {
 
 TEST(StatsBoard, ACopyIsRememberedForAWhile) {
   StatsBoard board(7, {"a:1"}, nullptr);
-  const auto now = StreamLine::Clock::now();
+  const auto now = StreamCounters::Clock::now();
   EXPECT_EQ(board.RecentCopy(), 0u);
   const auto why = rocksdb::Status::InvalidArgument("one of two");
   board.RecordRefusedCopy("a:1", 0xa, Role::kInitiator, why);

@@ -47,7 +47,7 @@ class FakeHost final : public SpreadingHost {
   // StreamHost.
   const StreamFacts& facts() const override { return facts_; }
   uint64_t NowMs() const override { return now_ms; }
-  absl::Status Take(size_t max_bytes, TakenChanges* taken) override {
+  absl::Status Take(size_t max_bytes, LogBatch* taken) override {
     taken->changes.clear();
     taken_ = std::exchange(written_, {});
     for (const std::string& key : taken_) {
@@ -173,9 +173,9 @@ TEST(OutgoingChanges, TheWindowOfThePeerIsKept) {
   EXPECT_EQ(host.events, (Events{"durable up to 1", "sends 1"}));
   const size_t under_way = host.bytes_sent;
   EXPECT_TRUE(absl::IsInvalidArgument(incoming.Receive(
-      EncodeStreamCount(StreamMessageType::kTaken, under_way + 1))));
+      EncodeStreamCount(StreamMessageType::kAck, under_way + 1))));
   ASSERT_TRUE(
-      incoming.Receive(EncodeStreamCount(StreamMessageType::kTaken, under_way))
+      incoming.Receive(EncodeStreamCount(StreamMessageType::kAck, under_way))
           .ok());
   ASSERT_TRUE(outgoing.Step().ok());
   EXPECT_EQ(host.events.back(), "sends 1");
@@ -212,7 +212,7 @@ TEST(OutgoingChanges, WhatIsAskedForWaitsForTheWindow) {
     host.events.clear();
     ASSERT_TRUE(
         incoming
-            .Receive(EncodeStreamCount(StreamMessageType::kTaken,
+            .Receive(EncodeStreamCount(StreamMessageType::kAck,
                                        std::exchange(host.bytes_sent, 0)))
             .ok());
   }

@@ -23,7 +23,7 @@ std::string Hex(std::string_view bytes) {
 
 TEST(StreamMessages, AsBytes) {
   EXPECT_EQ(Hex(EncodeStreamOpen({300, 5, "z"})), "1eac0205017a");
-  EXPECT_EQ(Hex(EncodeStreamCount(StreamMessageType::kTaken, 128)), "028001");
+  EXPECT_EQ(Hex(EncodeStreamCount(StreamMessageType::kAck, 128)), "028001");
   EXPECT_EQ(Hex(EncodeStreamCount(StreamMessageType::kGap, 7)), "0307");
   EXPECT_EQ(Hex(EncodeAlive()), "04");
 
@@ -49,7 +49,7 @@ TEST(StreamMessages, ComeBackAsTheyWere) {
   StreamOpen open;
   ASSERT_TRUE(DecodeStreamOpen(EncodeStreamOpen({300, 5, "z"}), &open).ok());
   EXPECT_EQ(open.window_bytes, 300u);
-  EXPECT_EQ(open.patience_ms, 5u);
+  EXPECT_EQ(open.idle_timeout_ms, 5u);
   EXPECT_EQ(open.zone, "z");
   // What later versions add.
   ASSERT_TRUE(

@@ -146,7 +146,7 @@ TEST(CoupledDecoderTest, TooFewParitiesAreKnownToBeTooFewAndSplitsHelp) {
   for (const uint32_t to : {shape.cells / 5, shape.cells / 2}) {
     std::string bytes;
     parities.AppendSplits(split, to, &bytes);
-    ASSERT_TRUE(decoder.TakeSplits(to, bytes));
+    ASSERT_TRUE(decoder.ReceiveSplits(to, bytes));
     split = to;
   }
   EXPECT_NEAR(decoder.EstimateDifferences(), kMissing, kMissing * 0.05);
@@ -196,11 +196,11 @@ TEST(CoupledDecoderTest, RefusesWrongSizesAndSpareBits) {
   EXPECT_FALSE(decoder.TakeCells(std::string(7, '\0')));
   EXPECT_FALSE(decoder.TakeCells(std::string(6, '\xff')));  // 42 of 48 bits
   EXPECT_TRUE(decoder.TakeCells(std::string(6, '\0')));
-  EXPECT_FALSE(decoder.TakeSplits(0, ""));
-  EXPECT_FALSE(decoder.TakeSplits(7, std::string(7, '\0')));
-  EXPECT_FALSE(decoder.TakeSplits(2, std::string(1, '\0')));
-  EXPECT_TRUE(decoder.TakeSplits(2, std::string(2, '\0')));
-  EXPECT_FALSE(decoder.TakeSplits(2, std::string()));
+  EXPECT_FALSE(decoder.ReceiveSplits(0, ""));
+  EXPECT_FALSE(decoder.ReceiveSplits(7, std::string(7, '\0')));
+  EXPECT_FALSE(decoder.ReceiveSplits(2, std::string(1, '\0')));
+  EXPECT_TRUE(decoder.ReceiveSplits(2, std::string(2, '\0')));
+  EXPECT_FALSE(decoder.ReceiveSplits(2, std::string()));
   // Parities of nothing in particular: an answer, if not a right one.
   const auto outcome = decoder.Decode(10, 0);
   EXPECT_LE(outcome.missing.size(), 1000u);

@@ -133,7 +133,7 @@ TEST_F(FilesLeftTest, WithoutASizeItIsEnoughThatItIsThere) {
 TEST_F(FilesLeftTest, TheRestOfALossIsNamedUntilItIsANewReplica) {
   ASSERT_TRUE(WriteMarker(env_.get(), "/db", marker_).ok());
   for (const Loss loss : {Loss::kLog, Loss::kState}) {
-    ASSERT_TRUE(NoteRest(env_.get(), "/db", loss).ok());
+    ASSERT_TRUE(NoteSalvage(env_.get(), "/db", loss).ok());
     ASSERT_TRUE(ReadMarker(env_.get(), "/db", &marker_).ok());
     EXPECT_THAT(Check(), HasSubstr("what was left after a loss of files"));
     EXPECT_EQ(loss_, loss);

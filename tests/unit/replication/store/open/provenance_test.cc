@@ -14,8 +14,8 @@
 namespace rocksync {
 namespace {
 
-Traces Of(std::vector<std::string> marks, const std::string& mark) {
-  Traces traces;
+ProvenanceFacts Of(std::vector<std::string> marks, const std::string& mark) {
+  ProvenanceFacts traces;
   if (!marks.empty()) traces.marker = Listing(std::move(marks));
   traces.has_index = !mark.empty();
   traces.index_complete = !mark.empty();
@@ -46,7 +46,7 @@ TEST(ProvenanceTest, AmidAChange) {
 }
 
 TEST(ProvenanceTest, APartOfAnIndex) {
-  Traces traces;
+  ProvenanceFacts traces;
   traces.has_index = true;
   EXPECT_EQ(Judge(traces), Provenance::kIndexLost) << "of a copy";
   traces.marker = Listing({kNew});
@@ -56,13 +56,13 @@ TEST(ProvenanceTest, APartOfAnIndex) {
 }
 
 TEST(ProvenanceTest, APartOfTheLog) {
-  Traces traces = Of({kNew}, kNew);
+  ProvenanceFacts traces = Of({kNew}, kNew);
   traces.loss = Loss::kLog;
   EXPECT_EQ(Judge(traces), Provenance::kPutBack);
 }
 
 TEST(ProvenanceTest, AnotherRocksDBIdentity) {
-  Traces traces = Of({kNew}, kNew);
+  ProvenanceFacts traces = Of({kNew}, kNew);
   traces.same_db_identity = false;
   EXPECT_EQ(Judge(traces), Provenance::kRepaired);
   traces.mark = kOld;

@@ -3,8 +3,8 @@
 // (leaf_symbols.h), and the side that holds it looks it up: no exchange has to
 // find it.
 
-#ifndef ROCKSYNC_REPLICATION_SESSION_FINDS_H_
-#define ROCKSYNC_REPLICATION_SESSION_FINDS_H_
+#ifndef ROCKSYNC_REPLICATION_SESSION_PURE_LEAVES_H_
+#define ROCKSYNC_REPLICATION_SESSION_PURE_LEAVES_H_
 
 #include <cstdint>
 #include <optional>
@@ -27,7 +27,7 @@ inline constexpr uint8_t kOneMoreHere = 1;
 inline constexpr uint8_t kOneMoreThere = 3;
 
 // What the side that knows the leaves makes of them.
-struct Finds {
+struct PureLeaves {
   std::vector<PlacedElement> mine;      // the peer lacks them
   std::vector<LeafDifference> asked;    // the peer has one more there
   std::vector<LeafDifference> unknown;  // an exchange has to tell
@@ -36,11 +36,10 @@ struct Finds {
 // Reads the leaves in which this side has one element more. Cancelled, or what
 // reading the index says. Counts elements read in the report. `leaves` are
 // those of the snapshot as changed by `changes`.
-absl::StatusOr<Finds> MakeFinds(const RoundContext& context,
-                                std::span<const Digest> leaves,
-                                const MergedChanges& changes,
-                                const SymbolKey& key,
-                                const std::vector<LeafDifference>& differences);
+absl::StatusOr<PureLeaves> ReadPureLeaves(
+    const RoundContext& context, std::span<const Digest> leaves,
+    const MergedChanges& changes, const SymbolKey& key,
+    const std::vector<LeafDifference>& differences);
 
 // The element of a leaf by which the leaf differs, if it differs by one element
 // more here and by this keyed sum: nullopt if none fits, or several do.
@@ -49,14 +48,14 @@ absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
     const RoundContext& context, uint32_t leaf, const MergedChanges& changes,
     const SymbolKey& key, uint32_t sum);
 
-// The body of kLeafBatch with kFlagFinds: nothing, or
+// The body of kLeafBatch with kFlagPureLeaves: nothing, or
 //   4 * the number of leaves, plus 1 if some are unknown, plus 2 if some are
 //   asked for
 //   | elements, if some are unknown | expected | overwritten, if there are
 //   both, or theirs, if all are unknown | bits, least significant first: the
 //   leaves gap coded; if there are both, a bit for each, set if it is asked
 //   for; the keyed sums of those; spare bits 0
-struct FindsHead {
+struct PureLeavesHead {
   uint64_t elements = 0;     // the sender holds in the unknown leaves
   uint64_t expected = 0;     // of them and the receiver's differ, about
   uint64_t overwritten = 0;  // keys have two of these elements, about
@@ -72,16 +71,17 @@ struct FindsHead {
   std::vector<Question> asked;
 };
 // `symbol_bits`: of the search.
-void EncodeFinds(const FindsHead& head, int symbol_bits, std::string* out);
-absl::Status DecodeFinds(std::string_view body, int symbol_bits,
-                         FindsHead* head);
+void EncodePureLeaves(const PureLeavesHead& head, int symbol_bits,
+                      std::string* out);
+absl::Status DecodePureLeaves(std::string_view body, int symbol_bits,
+                              PureLeavesHead* head);
 
 // The body of kDiffers with kFlagFailed, the answer if some elements that were
 // asked for were not found, and an exchange over these and the unknown leaves
 // follows:
 //   sender's | receiver's | how many | bits, least significant first: which of
 //   the leaves that were asked for, gap coded; spare bits 0
-struct FailedFinds {
+struct FailedPureLeaves {
   // Elements in the leaves of the exchange; the receiver's as the sender takes
   // them: those it was told of, and in each of these leaves one less than it
   // has itself.
@@ -89,11 +89,11 @@ struct FailedFinds {
   uint64_t receiver = 0;
   std::vector<bool> failed;
 };
-void EncodeFailed(const FailedFinds& finds, std::string* out);
+void EncodeFailed(const FailedPureLeaves& finds, std::string* out);
 // `asked`: leaves that were asked for. At least one of them failed.
 absl::Status DecodeFailed(std::string_view body, size_t asked,
-                          FailedFinds* finds);
+                          FailedPureLeaves* finds);
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_SESSION_FINDS_H_
+#endif  // ROCKSYNC_REPLICATION_SESSION_PURE_LEAVES_H_

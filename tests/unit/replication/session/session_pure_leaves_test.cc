@@ -25,11 +25,13 @@ class FindsTest : public SessionTest {
     options_.tamper = [this](Role from, std::string* message) {
       const auto head = static_cast<uint8_t>((*message)[0]);
       const auto type = static_cast<MessageType>(head & kTypeMask);
-      finds_ += type == MessageType::kLeafBatch && (head & kFlagFinds) != 0;
-      batches_ += type == MessageType::kLeafBatch && (head & kFlagFinds) == 0;
+      finds_ +=
+          type == MessageType::kLeafBatch && (head & kFlagPureLeaves) != 0;
+      batches_ +=
+          type == MessageType::kLeafBatch && (head & kFlagPureLeaves) == 0;
       // Some leaves are unknown, and none is asked for.
       const bool begun = type == MessageType::kLeafBatch &&
-                         (head & kFlagFinds) != 0 && message->size() > 1 &&
+                         (head & kFlagPureLeaves) != 0 && message->size() > 1 &&
                          ((*message)[1] & 3) == 1;
       exchanges_ += type == MessageType::kDiffers || begun;
       begun_ += begun;
@@ -227,7 +229,8 @@ TEST_F(FindsTest, WhatIsNotFoundIsExchanged) {
   bool failed = false;
   tamper_ = [&failed](Role, MessageType type, std::string* message) {
     const auto head = static_cast<uint8_t>((*message)[0]);
-    if (type != MessageType::kLeafBatch || (head & kFlagFinds) == 0 || failed) {
+    if (type != MessageType::kLeafBatch || (head & kFlagPureLeaves) == 0 ||
+        failed) {
       return;
     }
     // The last sum becomes one that no element has.

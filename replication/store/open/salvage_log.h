@@ -1,7 +1,7 @@
 // The log of a database that is opened as a new replica after a loss.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_REST_H_
-#define ROCKSYNC_REPLICATION_STORE_OPEN_REST_H_
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_SALVAGE_LOG_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_SALVAGE_LOG_H_
 
 #include <string>
 #include <vector>
@@ -13,14 +13,14 @@ namespace rocksync {
 
 // Replays as much of the log of the database `name` as reads, into tables: in
 // an opening of its own, that the application's options need not have
-// kRestRecovery, and RocksDB does not write that into the OPTIONS file, from
+// kSalvageRecovery, and RocksDB does not write that into the OPTIONS file, from
 // which the application may take its options. Families that are not there are
 // not made.
-rocksdb::Status ReplayRest(
+rocksdb::Status SalvageLog(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_REST_H_
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_SALVAGE_LOG_H_

@@ -2,8 +2,8 @@
 // that refuses the opening. Nothing is written here, but what is left to do of
 // an interrupted resync.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_SURROUNDINGS_H_
-#define ROCKSYNC_REPLICATION_STORE_OPEN_SURROUNDINGS_H_
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_DIRECTORY_STATE_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_DIRECTORY_STATE_H_
 
 #include <cstdint>
 #include <optional>
@@ -19,28 +19,28 @@
 
 namespace rocksync {
 
-struct Surroundings {
+struct DirectoryState {
   std::string directory;  // absolute
   std::string wal_dir;    // absolute
   bool has_database = false;
   std::string manifest;              // what CURRENT holds
   std::vector<std::string> names;    // of all families
   bool has_index = false;            // the family
-  Traces traces;                     // as far as they show without RocksDB
+  ProvenanceFacts traces;            // as far as they show without RocksDB
   std::optional<CloneRecord> clone;  // of a clone that was never opened
-  DroppedBatches dropped;            // by the opening: see LookedAt
+  DroppedBatches dropped;            // by the opening: see PreflightResult
 };
 
 // Errors are those of ReplicatedDB::Open that need no open database.
-rocksdb::Status LookAround(
+rocksdb::Status ReadDirectoryState(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name, const Predecessor* predecessor,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
-    Surroundings* around);
+    DirectoryState* around);
 
 // The marker that is there now; of a damaged one the error.
 rocksdb::Status LookForMarker(rocksdb::Env* env, const std::string& name,
-                              Traces* traces);
+                              ProvenanceFacts* traces);
 
 // What else can be known to be refused. It can change until RocksDB has its
 // lock, so the opening looks again. Notes what RocksDB will leave out of the
@@ -49,7 +49,7 @@ rocksdb::Status CheckBeforeWriting(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
-    Surroundings* around);
+    DirectoryState* around);
 
 // The id of what becomes a replica: the one that is intended for it here
 // (intended_id.h), that the options give, or random bits. `first`: it never was
@@ -61,4 +61,4 @@ rocksdb::Status NewReplicaId(rocksdb::Env* env,
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_SURROUNDINGS_H_
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_DIRECTORY_STATE_H_

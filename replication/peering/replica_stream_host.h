@@ -1,8 +1,8 @@
 // What a stream needs of the replica at which it runs (stream/stream_host.h):
 // its database, the log of changes, and the connection.
 
-#ifndef ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_H_
-#define ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_H_
+#ifndef ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_HOST_H_
+#define ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_HOST_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@
 #include "replication/peering/monotonic_ms.h"
 #include "replication/peering/replicator_context.h"
 #include "replication/session/storage_view.h"
-#include "replication/statistics/stats_lines.h"
+#include "replication/statistics/stats_counters.h"
 #include "replication/store/write/change_log.h"
 #include "replication/stream/spread.h"
 #include "replication/stream/stream_dues.h"
@@ -28,18 +28,18 @@
 namespace rocksync {
 
 // See StreamHost for which thread may call what.
-class ReplicaStream final : public StreamHost {
+class ReplicaStreamHost final : public StreamHost {
  public:
   // Takes what the replica's log is told from now on. `repair` has an exact
   // session run with this peer soon; `ended`: the stream is to end, from any
   // thread. All must outlive it.
-  ReplicaStream(ReplicatorContext* replica, Link* link,
-                std::function<void()> repair, std::function<bool()> ended);
+  ReplicaStreamHost(ReplicatorContext* replica, Link* link,
+                    std::function<void()> repair, std::function<bool()> ended);
   // The line asks for the lag until it is gone.
-  ~ReplicaStream() override { line_.reset(); }
+  ~ReplicaStreamHost() override { line_.reset(); }
 
   // Before the threads start: the stream is open.
-  void Open(StreamFacts facts, std::unique_ptr<StreamLine> line);
+  void Open(StreamFacts facts, std::unique_ptr<StreamCounters> line);
 
   // Of the sending half's thread. Sleeps until there is a change that was not
   // taken (unless `ignore_changes`), Wake was called, or it is `due_ms`.
@@ -52,12 +52,12 @@ class ReplicaStream final : public StreamHost {
   // As the application sees an error of the sending half.
   rocksdb::Status WhySendingEnds(const absl::Status& status) const;
 
-  StreamLine* line() const { return line_.get(); }
+  StreamCounters* line() const { return line_.get(); }
 
   // StreamHost.
   const StreamFacts& facts() const override { return facts_; }
   uint64_t NowMs() const override { return MonotonicMs(); }
-  absl::Status Take(size_t max_bytes, TakenChanges* taken) override;
+  absl::Status Take(size_t max_bytes, LogBatch* taken) override;
   absl::Status MakeDurable(uint64_t number) override;
   absl::Status MakeAllDurable() override;
   absl::Status Pay(size_t bytes) override;
@@ -82,9 +82,9 @@ class ReplicaStream final : public StreamHost {
   bool AskForMissing(uint64_t now_ms) override;
   void NoteSent(uint64_t pairs) override { line_->AddSent(pairs, 0); }
   void NoteGivenUp(uint64_t changes) override { line_->AddGap(changes); }
-  void NoteTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates,
-                 uint64_t held_back) override {
-    line_->AddTaken(pairs, applied, duplicates, held_back);
+  void NoteReceived(uint64_t pairs, uint64_t applied, uint64_t duplicates,
+                    uint64_t held_back) override {
+    line_->AddReceivedPairs(pairs, applied, duplicates, held_back);
   }
 
  private:
@@ -99,7 +99,7 @@ class ReplicaStream final : public StreamHost {
   ChangeLog* const log_;
   ChangeLog::Reader reader_;
   StreamFacts facts_;
-  std::unique_ptr<StreamLine> line_;
+  std::unique_ptr<StreamCounters> line_;
 
   // Of the thread that sends:
   uint64_t wire_sent_ = 0;  // by the connection, as counted so far
@@ -111,4 +111,4 @@ class ReplicaStream final : public StreamHost {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_H_
+#endif  // ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_HOST_H_

@@ -1,4 +1,4 @@
-#include "replication/peering/stream_link.h"
+#include "replication/peering/stream_runner.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "replication/base/status.h"
 #include "replication/peering/heartbeat.h"
-#include "replication/peering/slow_link.h"
+#include "replication/peering/slow_network.h"
 #include "replication/peering/streams.h"
 #include "replication/session/messages.h"
 #include "replication/store/store_access.h"
@@ -35,23 +35,25 @@ std::string NoStreamNow() {
 
 }  // namespace
 
-StreamLink::StreamLink(ReplicatorContext* replica, Link* link,
-                       std::function<void()> repair)
+StreamRunner::StreamRunner(ReplicatorContext* replica, Link* link,
+                           std::function<void()> repair)
     : replica_(replica),
       link_(link),
       stream_(replica, link, std::move(repair), [this] { return ended(); }),
       outgoing_(&stream_),
       incoming_(&stream_) {}
 
-StreamLink::~StreamLink() { replica_->streams.Leave(link_->peer_id(), this); }
+StreamRunner::~StreamRunner() {
+  replica_->streams.Leave(link_->peer_id(), this);
+}
 
 // Nobody waits for a rate any more, either.
-void StreamLink::Close() {
+void StreamRunner::Close() {
   closed_ = true;
   link_->connection()->Close();
 }
 
-void StreamLink::AskFor(const std::vector<ShortHash>& hashes) {
+void StreamRunner::AskFor(const std::vector<ShortHash>& hashes) {
   stream_.WithDues([&](StreamDues* dues) {
     std::vector<ShortHash>& to_ask_for = dues->lists.to_ask_for;
     to_ask_for.insert(to_ask_for.end(), hashes.begin(), hashes.end());
@@ -59,13 +61,13 @@ void StreamLink::AskFor(const std::vector<ShortHash>& hashes) {
   Wake();
 }
 
-bool StreamLink::ended() const {
+bool StreamRunner::ended() const {
   if (closed_) return true;
   const std::lock_guard lock(mutex_);
   return !end_.ok();
 }
 
-void StreamLink::End(const Status& why) {
+void StreamRunner::End(const Status& why) {
   {
     const std::lock_guard lock(mutex_);
     if (end_.ok()) end_ = why;
@@ -74,7 +76,7 @@ void StreamLink::End(const Status& why) {
   Wake();
 }
 
-Status StreamLink::Run(const std::string& first) {
+Status StreamRunner::Run(const std::string& first) {
   const Status status = Open(first);
   if (!status.ok()) return NameRemedy(status);
   link_->connection()->SetFrameTimeout(kMaxPatience *
@@ -83,7 +85,7 @@ Status StreamLink::Run(const std::string& first) {
   return NameRemedy(Carry());
 }
 
-Status StreamLink::Open(const std::string& first) {
+Status StreamRunner::Open(const std::string& first) {
   const bool dialed = first.empty();
   StreamFacts facts{
       .peer_id = link_->peer_id(),
@@ -108,14 +110,14 @@ Status StreamLink::Open(const std::string& first) {
   return status;
 }
 
-bool StreamLink::Enter(bool dialed, const std::string& zone) {
+bool StreamRunner::Enter(bool dialed, const std::string& zone) {
   const uint64_t self = replica_->identity.replica_id;
   const uint64_t peer = link_->peer_id();
   return replica_->streams.Enter({peer, zone},
                                  dialed ? self < peer : peer < self, this);
 }
 
-Status StreamLink::Ask(const std::string& mine, StreamOpen* theirs) {
+Status StreamRunner::Ask(const std::string& mine, StreamOpen* theirs) {
   const auto timeout = replica_->options.io_timeout;
   std::string answer;
   Status status = link_->connection()->Send(mine, timeout);
@@ -126,8 +128,8 @@ Status StreamLink::Ask(const std::string& mine, StreamOpen* theirs) {
   return Enter(/*dialed=*/true, theirs->zone) ? status : AnotherIsOpen();
 }
 
-Status StreamLink::Answer(const std::string& first, const std::string& mine,
-                          StreamOpen* theirs) {
+Status StreamRunner::Answer(const std::string& first, const std::string& mine,
+                            StreamOpen* theirs) {
   const auto timeout = replica_->options.io_timeout;
   const Status status = ToRocksDb(DecodeStreamOpen(first, theirs));
   if (!status.ok()) return status;
@@ -138,7 +140,7 @@ Status StreamLink::Answer(const std::string& first, const std::string& mine,
   return link_->connection()->Send(mine, timeout);
 }
 
-Status StreamLink::Carry() {
+Status StreamRunner::Carry() {
   std::thread sender;
   try {
     sender = std::thread([this] {
@@ -153,7 +155,7 @@ Status StreamLink::Carry() {
   return end_;
 }
 
-Status StreamLink::SendChanges() {
+Status StreamRunner::SendChanges() {
   outgoing_.Begin();
   while (!ended()) {
     stream_.Wait(outgoing_.NextDueMs(),
@@ -166,7 +168,7 @@ Status StreamLink::SendChanges() {
   return Status::OK();
 }
 
-Status StreamLink::ReceiveChanges() {
+Status StreamRunner::ReceiveChanges() {
   Connection* const connection = link_->connection();
   const auto timeout = replica_->options.io_timeout;
   uint64_t counted = connection->bytes_received();

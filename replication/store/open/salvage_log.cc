@@ -1,4 +1,4 @@
-#include "replication/store/open/rest.h"
+#include "replication/store/open/salvage_log.h"
 
 #include <memory>
 
@@ -14,7 +14,7 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
-Status ReplayRest(const rocksdb::DBOptions& given,
+Status SalvageLog(const rocksdb::DBOptions& given,
                   const ReplicatedDBOptions& replication,
                   const std::string& name,
                   const std::vector<ColumnFamilyDescriptor>& families) {
@@ -23,7 +23,7 @@ Status ReplayRest(const rocksdb::DBOptions& given,
   options.create_missing_column_families = false;
   options.error_if_exists = false;
   options.avoid_flush_during_recovery = false;
-  options.wal_recovery_mode = kRestRecovery;
+  options.wal_recovery_mode = kSalvageRecovery;
   // In that mode RocksDB cannot tell old records in such a file.
   options.recycle_log_file_num = 0;
   std::vector<ColumnFamilyDescriptor> all;

@@ -1,4 +1,4 @@
-#include "replication/session/finds.h"
+#include "replication/session/pure_leaves.h"
 
 #include <algorithm>
 
@@ -56,11 +56,11 @@ absl::StatusOr<std::optional<PlacedElement>> FindInLeaf(
   return found;
 }
 
-absl::StatusOr<Finds> MakeFinds(
+absl::StatusOr<PureLeaves> ReadPureLeaves(
     const RoundContext& context, std::span<const Digest> leaves,
     const MergedChanges& changes, const SymbolKey& key,
     const std::vector<LeafDifference>& differences) {
-  Finds finds;
+  PureLeaves finds;
   for (const LeafDifference& one : differences) {
     const uint64_t elements = leaves[one.leaf].count;
     const bool tells = Tells(elements, key.bits);
@@ -82,12 +82,14 @@ absl::StatusOr<Finds> MakeFinds(
   return finds;
 }
 
-void EncodeFinds(const FindsHead& head, int symbol_bits, std::string* out) {
+void EncodePureLeaves(const PureLeavesHead& head, int symbol_bits,
+                      std::string* out) {
   const bool unknown = !head.unknown.empty();
   const bool asked = !head.asked.empty();
   if (!unknown && !asked) return;
   std::vector<uint64_t> leaves(head.unknown.begin(), head.unknown.end());
-  for (const FindsHead::Question& one : head.asked) leaves.push_back(one.leaf);
+  for (const PureLeavesHead::Question& one : head.asked)
+    leaves.push_back(one.leaf);
   std::sort(leaves.begin(), leaves.end());
   PutVarint64(out, 4 * leaves.size() + (unknown ? kSomeUnknown : 0) +
                        (asked ? kSomeAsked : 0));
@@ -108,13 +110,13 @@ void EncodeFinds(const FindsHead& head, int symbol_bits, std::string* out) {
     if (is_asked) ++next;
     bits.Put(is_asked ? 1 : 0, 1);
   }
-  for (const FindsHead::Question& one : head.asked) {
+  for (const PureLeavesHead::Question& one : head.asked) {
     bits.Put(one.sum, symbol_bits - 2);
   }
 }
 
-absl::Status DecodeFinds(std::string_view body, int symbol_bits,
-                         FindsHead* head) {
+absl::Status DecodePureLeaves(std::string_view body, int symbol_bits,
+                              PureLeavesHead* head) {
   *head = {};
   if (body.empty()) return absl::OkStatus();
   uint64_t leaves_and_kinds = 0;
@@ -152,7 +154,7 @@ absl::Status DecodeFinds(std::string_view body, int symbol_bits,
   if (unknown == head->unknown.empty() || some_asked == head->asked.empty()) {
     return BadFinds("the kinds of leaves contradict the list");
   }
-  for (FindsHead::Question& one : head->asked) {
+  for (PureLeavesHead::Question& one : head->asked) {
     uint64_t sum = 0;
     if (!bits.Get(symbol_bits - 2, &sum)) return BadFinds("truncated sums");
     one.sum = static_cast<uint32_t>(sum);
@@ -161,7 +163,7 @@ absl::Status DecodeFinds(std::string_view body, int symbol_bits,
   return absl::OkStatus();
 }
 
-void EncodeFailed(const FailedFinds& finds, std::string* out) {
+void EncodeFailed(const FailedPureLeaves& finds, std::string* out) {
   std::vector<uint64_t> failed;
   for (size_t i = 0; i < finds.failed.size(); ++i) {
     if (finds.failed[i]) failed.push_back(i);
@@ -174,7 +176,7 @@ void EncodeFailed(const FailedFinds& finds, std::string* out) {
 }
 
 absl::Status DecodeFailed(std::string_view body, size_t asked,
-                          FailedFinds* finds) {
+                          FailedPureLeaves* finds) {
   *finds = {};
   uint64_t count = 0;
   if (!GetVarint64(&body, &finds->sender) ||

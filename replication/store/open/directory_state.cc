@@ -1,4 +1,4 @@
-#include "replication/store/open/surroundings.h"
+#include "replication/store/open/directory_state.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,8 +15,8 @@
 #include "replication/store/open/files_left.h"
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/log_left_behind.h"
-#include "replication/store/open/look_ahead.h"
 #include "replication/store/open/path_ownership.h"
+#include "replication/store/open/preflight.h"
 #include "replication/store/open/shared_paths.h"
 #include "replication/store/open/unreplayable_records.h"
 #include "rocksync/replica_id.h"
@@ -48,7 +48,7 @@ Status LookForClone(Env* env, const std::string& name,
 // What it does not list RocksDB deletes, so an index that is missing is not
 // called lost while its tables may be there.
 Status LookAtManifest(const rocksdb::DBOptions& options,
-                      const std::string& name, const Surroundings& around,
+                      const std::string& name, const DirectoryState& around,
                       const std::vector<ColumnFamilyDescriptor>& families) {
   const auto& marker = around.traces.marker;
   const bool due = marker.has_value() && !marker->Lists(std::string());
@@ -69,7 +69,7 @@ Status LookAtManifest(const rocksdb::DBOptions& options,
 
 // REQUIRES: there is a marker.
 Status LookForLog(Env* env, const ReplicatedDBOptions& replication,
-                  const std::string& name, Surroundings* around) {
+                  const std::string& name, DirectoryState* around) {
   const Marker& marker = *around->traces.marker;
   const bool may_be_lost = replication.open_copy_as_new_replica ||
                            replication.adopt_after_index_loss;
@@ -92,7 +92,8 @@ Status LookForLog(Env* env, const ReplicatedDBOptions& replication,
 }
 
 Status CheckIndexIsThere(const ReplicatedDBOptions& replication,
-                         const std::string& name, const Surroundings& around) {
+                         const std::string& name,
+                         const DirectoryState& around) {
   if (around.has_index) return Status::OK();
   if (Judge(around.traces) == Provenance::kIndexLost) {
     return CheckProvenance(Provenance::kIndexLost, replication,
@@ -111,7 +112,7 @@ constexpr char kStatisticsFamilyName[] = "___rocksdb_stats_history___";
 // As RocksDB itself would say; but before a family that was left out is taken
 // for one that is gone.
 Status CheckAllAreNamed(
-    const std::string& name, const Surroundings& around,
+    const std::string& name, const DirectoryState& around,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
   std::string left_out;
   for (const std::string& there : around.names) {
@@ -131,7 +132,8 @@ Status CheckAllAreNamed(
 // Nobody holds RocksDB's lock yet: what was read before another program's
 // opening does not fit what was read afterwards.
 Status UnlessOpenedMeanwhile(Env* env, const std::string& name,
-                             const Surroundings& around, const Status& found) {
+                             const DirectoryState& around,
+                             const Status& found) {
   std::string manifest;
   if (!CurrentManifest(env, name, &manifest).ok() ||
       manifest == around.manifest) {
@@ -150,11 +152,12 @@ Status NoDatabase(const std::string& directory) {
 
 }  // namespace
 
-Status LookAround(const rocksdb::DBOptions& options,
-                  const ReplicatedDBOptions& replication,
-                  const std::string& name, const Predecessor* predecessor,
-                  const std::vector<ColumnFamilyDescriptor>& families,
-                  Surroundings* around) {
+Status ReadDirectoryState(const rocksdb::DBOptions& options,
+                          const ReplicatedDBOptions& replication,
+                          const std::string& name,
+                          const Predecessor* predecessor,
+                          const std::vector<ColumnFamilyDescriptor>& families,
+                          DirectoryState* around) {
   Env* const env = options.env;
   Status status = FinishSwitch(env, name);
   if (!status.ok()) return status;
@@ -205,7 +208,8 @@ Status LookAround(const rocksdb::DBOptions& options,
                      : UnlessOpenedMeanwhile(env, name, *around, status);
 }
 
-Status LookForMarker(Env* env, const std::string& name, Traces* traces) {
+Status LookForMarker(Env* env, const std::string& name,
+                     ProvenanceFacts* traces) {
   Marker marker;
   const Status status = ReadMarker(env, name, &marker);
   traces->marker.reset();
@@ -217,8 +221,8 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
                           const ReplicatedDBOptions& replication,
                           const std::string& name,
                           const std::vector<ColumnFamilyDescriptor>& families,
-                          Surroundings* around) {
-  const Traces& traces = around->traces;
+                          DirectoryState* around) {
+  const ProvenanceFacts& traces = around->traces;
   // Before the log is read, which may be another database's.
   if (around->has_database) {
     const Known known = traces.marker.has_value() ? Known::kReplica
@@ -228,14 +232,14 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
         CheckPathsAreOwn(options, families, name, around->directory, known);
     if (!paths.ok()) return paths;
   }
-  LookedAt looked;
+  PreflightResult looked;
   if (around->has_index) {
-    looked = LookAhead(options, replication, name,
-                       {.manifest = around->manifest,
-                        .names = around->names,
-                        .cloned = around->clone.has_value(),
-                        .loss = traces.loss},
-                       families);
+    looked = PreflightOpen(options, replication, name,
+                           {.manifest = around->manifest,
+                            .names = around->names,
+                            .cloned = around->clone.has_value(),
+                            .loss = traces.loss},
+                           families);
     if (!looked.status.ok()) return looked.status;
     around->dropped = std::move(looked.dropped);
   } else if (around->has_database) {

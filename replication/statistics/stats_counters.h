@@ -2,8 +2,8 @@
 // runs. Whose figures these are the board finds out anew each time, since
 // another replica may be at the peer's address meanwhile.
 
-#ifndef ROCKSYNC_REPLICATION_STATISTICS_STATS_LINES_H_
-#define ROCKSYNC_REPLICATION_STATISTICS_STATS_LINES_H_
+#ifndef ROCKSYNC_REPLICATION_STATISTICS_STATS_COUNTERS_H_
+#define ROCKSYNC_REPLICATION_STATISTICS_STATS_COUNTERS_H_
 
 #include <chrono>
 #include <cstdint>
@@ -26,11 +26,11 @@ uint64_t WallClockMs();
 uint64_t CountedBytes(const SessionReport& report);
 
 // One session's line on the board. Used by one thread; ended once at most.
-class SessionLine {
+class SessionCounters {
  public:
-  ~SessionLine();
-  SessionLine(const SessionLine&) = delete;
-  SessionLine& operator=(const SessionLine&) = delete;
+  ~SessionCounters();
+  SessionCounters(const SessionCounters&) = delete;
+  SessionCounters& operator=(const SessionCounters&) = delete;
 
   // After each turn.
   void Update(const SessionReport& report);
@@ -43,8 +43,8 @@ class SessionLine {
  private:
   friend class StatsBoard;
   using Clock = std::chrono::steady_clock;
-  SessionLine(StatsBoard* board, std::string peer, uint64_t replica_id,
-              Clock::time_point began);
+  SessionCounters(StatsBoard* board, std::string peer, uint64_t replica_id,
+                  Clock::time_point began);
   void Tell(const SessionProgress& progress);
   // With the board's lock held.
   SessionProgress SoFar() const;
@@ -67,24 +67,24 @@ struct StreamLag {
   std::chrono::steady_clock::time_point since{};
 };
 
-class StreamLine {
+class StreamCounters {
  public:
   using Clock = std::chrono::steady_clock;
 
-  ~StreamLine();
-  StreamLine(const StreamLine&) = delete;
-  StreamLine& operator=(const StreamLine&) = delete;
+  ~StreamCounters();
+  StreamCounters(const StreamCounters&) = delete;
+  StreamCounters& operator=(const StreamCounters&) = delete;
 
   void AddSent(uint64_t pairs, uint64_t bytes);
   void AddReceived(uint64_t bytes);
-  void AddTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates,
-                uint64_t held_back);
+  void AddReceivedPairs(uint64_t pairs, uint64_t applied, uint64_t duplicates,
+                        uint64_t held_back);
   void AddGap(uint64_t pairs);
 
  private:
   friend class StatsBoard;
-  StreamLine(StatsBoard* board, std::string peer, uint64_t replica_id,
-             std::function<StreamLag()> lag)
+  StreamCounters(StatsBoard* board, std::string peer, uint64_t replica_id,
+                 std::function<StreamLag()> lag)
       : board_(board),
         peer_(std::move(peer)),
         replica_id_(replica_id),
@@ -105,4 +105,4 @@ class StreamLine {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STATISTICS_STATS_LINES_H_
+#endif  // ROCKSYNC_REPLICATION_STATISTICS_STATS_COUNTERS_H_

@@ -1,8 +1,8 @@
 // With what a database is opened for reading only, to find out what an opening
 // for writing would do.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_OPTIONS_TO_LOOK_H_
-#define ROCKSYNC_REPLICATION_STORE_OPEN_OPTIONS_TO_LOOK_H_
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_READ_ONLY_OPTIONS_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_READ_ONLY_OPTIONS_H_
 
 #include "rocksdb/options.h"
 #include "rocksdb/wal_filter.h"
@@ -11,9 +11,9 @@ namespace rocksync {
 
 // The application's, without what of it would notice or be charged. `filter`
 // says what of the log is replayed: all of it would have to fit into memory.
-rocksdb::DBOptions OptionsToLook(rocksdb::DBOptions options,
-                                 rocksdb::WalFilter* filter);
+rocksdb::DBOptions ReadOnlyOptions(rocksdb::DBOptions options,
+                                   rocksdb::WalFilter* filter);
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_OPTIONS_TO_LOOK_H_
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_READ_ONLY_OPTIONS_H_

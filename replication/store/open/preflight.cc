@@ -1,4 +1,4 @@
-#include "replication/store/open/look_ahead.h"
+#include "replication/store/open/preflight.h"
 
 #include <algorithm>
 #include <cstdarg>
@@ -24,7 +24,7 @@
 #include "replication/store/open/log_files.h"
 #include "replication/store/open/log_records.h"
 #include "replication/store/open/opened.h"
-#include "replication/store/open/options_to_look.h"
+#include "replication/store/open/read_only_options.h"
 #include "replication/store/open/unreplayable_records.h"
 #include "rocksdb/memtablerep.h"
 #include "rocksdb/wal_filter.h"
@@ -132,7 +132,7 @@ class Look {
  public:
   Look(const rocksdb::DBOptions& options,
        const ReplicatedDBOptions& replication, const std::string& name,
-       const BeforeLooking& before,
+       const PreflightInput& before,
        const std::vector<ColumnFamilyDescriptor>& families)
       : replication_(replication),
         name_(name),
@@ -154,7 +154,7 @@ class Look {
   Status Open(const rocksdb::DBOptions& options,
               const std::vector<ColumnFamilyDescriptor>& families);
   // After Open was OK.
-  Status Judge(LookedAt* result);
+  Status Judge(PreflightResult* result);
 
  private:
   bool IsEmpty(ColumnFamilyHandle* handle) const;
@@ -164,13 +164,13 @@ class Look {
 
   const ReplicatedDBOptions& replication_;
   const std::string& name_;
-  const BeforeLooking& before_;
+  const PreflightInput& before_;
   MetaRecordsOnly filter_;
   std::unique_ptr<DB> db_;
   std::vector<ColumnFamilyDescriptor> families_;  // that are there
   std::vector<ColumnFamilyHandle*> handles_;      // of these
   ColumnFamilyHandle* index_ = nullptr;
-  Traces traces_;
+  ProvenanceFacts traces_;
   Opened records_;
   std::optional<SealRecord> seal_;
 };
@@ -191,8 +191,8 @@ Status Look::Open(const rocksdb::DBOptions& options,
                    IndexFamilyOptions(replication_, nullptr, nullptr));
   all.back().options.memtable_factory =
       std::make_shared<rocksdb::SkipListFactory>();
-  rocksdb::DBOptions looking = OptionsToLook(options, &filter_);
-  if (traces_.loss != Loss::kNone) looking.wal_recovery_mode = kRestRecovery;
+  rocksdb::DBOptions looking = ReadOnlyOptions(options, &filter_);
+  if (traces_.loss != Loss::kNone) looking.wal_recovery_mode = kSalvageRecovery;
   // The opening will make it, which one for reading does not.
   if (!looking.wal_dir.empty() &&
       options.env->FileExists(looking.wal_dir).IsNotFound()) {
@@ -224,7 +224,7 @@ bool Look::IsSealed() const {
          db_->GetLatestSequenceNumber() == seal_->sequence;
 }
 
-Status Look::Judge(LookedAt* result) {
+Status Look::Judge(PreflightResult* result) {
   Status status = filter_.unreplayable().Check(db_->GetEnv(), name_);
   if (!status.ok()) return status;
   traces_.has_index = !IsEmpty(index_);
@@ -301,11 +301,11 @@ DroppedBatches Look::CountDropped() const {
 
 }  // namespace
 
-LookedAt LookAhead(const rocksdb::DBOptions& options,
-                   const ReplicatedDBOptions& replication,
-                   const std::string& name, const BeforeLooking& before,
-                   const std::vector<ColumnFamilyDescriptor>& families) {
-  LookedAt result;
+PreflightResult PreflightOpen(
+    const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
+    const std::string& name, const PreflightInput& before,
+    const std::vector<ColumnFamilyDescriptor>& families) {
+  PreflightResult result;
   // RocksDB goes back to the latest state that it can read, whichever that is.
   if (options.best_efforts_recovery) return result;
   const DirectoryLock lock(options.env, name);

@@ -6,8 +6,8 @@
 // sends. What is sent is durable here first. A stream ends as soon as what the
 // two agreed upon in the set-up holds no longer; they meet again then.
 
-#ifndef ROCKSYNC_REPLICATION_PEERING_STREAM_LINK_H_
-#define ROCKSYNC_REPLICATION_PEERING_STREAM_LINK_H_
+#ifndef ROCKSYNC_REPLICATION_PEERING_STREAM_RUNNER_H_
+#define ROCKSYNC_REPLICATION_PEERING_STREAM_RUNNER_H_
 
 #include <atomic>
 #include <functional>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "replication/peering/link.h"
-#include "replication/peering/replica_stream.h"
+#include "replication/peering/replica_stream_host.h"
 #include "replication/peering/replicator_context.h"
 #include "replication/peering/streams.h"
 #include "replication/stream/incoming_changes.h"
@@ -27,16 +27,16 @@
 
 namespace rocksync {
 
-class StreamLink final : public OpenStream {
+class StreamRunner final : public OpenStream {
  public:
   // Over `link`, whose connection no session uses any more. `repair` has an
   // exact session run with this peer soon: what the stream does not bring must
   // be found. Empty at the side that was dialed; the other one does it.
-  StreamLink(ReplicatorContext* replica, Link* link,
-             std::function<void()> repair);
-  ~StreamLink() override;
-  StreamLink(const StreamLink&) = delete;
-  StreamLink& operator=(const StreamLink&) = delete;
+  StreamRunner(ReplicatorContext* replica, Link* link,
+               std::function<void()> repair);
+  ~StreamRunner() override;
+  StreamRunner(const StreamRunner&) = delete;
+  StreamRunner& operator=(const StreamRunner&) = delete;
 
   // Opens the stream, or answers `first`, the peer's StreamOpen, and carries it
   // to its end. Busy: there is another one with this peer that is to be kept,
@@ -74,7 +74,7 @@ class StreamLink final : public OpenStream {
 
   ReplicatorContext* const replica_;
   Link* const link_;
-  ReplicaStream stream_;
+  ReplicaStreamHost stream_;
   OutgoingChanges outgoing_;  // of the thread that sends
   IncomingChanges incoming_;  // of the thread that receives
 
@@ -85,4 +85,4 @@ class StreamLink final : public OpenStream {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_PEERING_STREAM_LINK_H_
+#endif  // ROCKSYNC_REPLICATION_PEERING_STREAM_RUNNER_H_

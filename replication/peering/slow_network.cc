@@ -1,4 +1,4 @@
-#include "replication/peering/slow_link.h"
+#include "replication/peering/slow_network.h"
 
 #include <string>
 

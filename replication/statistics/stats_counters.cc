@@ -1,4 +1,4 @@
-#include "replication/statistics/stats_lines.h"
+#include "replication/statistics/stats_counters.h"
 
 #include <algorithm>
 #include <mutex>
@@ -56,26 +56,26 @@ uint64_t CountedBytes(const SessionReport& report) {
   return report.bytes_sent + report.bytes_received - report.unanswered_bytes;
 }
 
-SessionLine::SessionLine(StatsBoard* board, std::string peer,
-                         uint64_t replica_id, Clock::time_point began)
+SessionCounters::SessionCounters(StatsBoard* board, std::string peer,
+                                 uint64_t replica_id, Clock::time_point began)
     : board_(board),
       peer_(std::move(peer)),
       replica_id_(replica_id),
       began_(began),
       began_ms_(WallClockMs()) {}
 
-SessionLine::~SessionLine() {
+SessionCounters::~SessionCounters() {
   const std::lock_guard lock(board_->mutex_);
   NoteAnswered();
 }
 
-void SessionLine::NoteAnswered() { std::erase(board_->unanswered_, this); }
+void SessionCounters::NoteAnswered() { std::erase(board_->unanswered_, this); }
 
-SessionProgress SessionLine::SoFar() const {
+SessionProgress SessionCounters::SoFar() const {
   return ToProgress(peer_, counted_);
 }
 
-void SessionLine::Tell(const SessionProgress& progress) {
+void SessionCounters::Tell(const SessionProgress& progress) {
   const auto now = Clock::now();
   if (board_->progress_ == nullptr) return;
   if (!progress.finished && now - told_ < kBetweenProgress) return;
@@ -83,7 +83,7 @@ void SessionLine::Tell(const SessionProgress& progress) {
   board_->progress_(progress);
 }
 
-void SessionLine::Update(const SessionReport& report) {
+void SessionCounters::Update(const SessionReport& report) {
   // Before the peer has answered, the board shows it once it takes long.
   const bool begun = report.bytes_received > 0;
   const SessionProgress progress = ToProgress(peer_, report);
@@ -102,8 +102,8 @@ void SessionLine::Update(const SessionReport& report) {
   if (begun) Tell(progress);
 }
 
-void SessionLine::Finish(const SessionReport& last,
-                         const rocksdb::Status& status) {
+void SessionCounters::Finish(const SessionReport& last,
+                             const rocksdb::Status& status) {
   SessionReport report = last;
   report.unanswered_bytes = 0;  // no answer comes any more
   SessionProgress progress = ToProgress(peer_, report);
@@ -137,7 +137,7 @@ void SessionLine::Finish(const SessionReport& last,
   Tell(progress);
 }
 
-void SessionLine::GiveUp(const SessionReport& last) {
+void SessionCounters::GiveUp(const SessionReport& last) {
   SessionReport report = last;
   report.unanswered_bytes = 0;  // no answer comes any more
   const std::lock_guard lock(board_->mutex_);
@@ -147,36 +147,36 @@ void SessionLine::GiveUp(const SessionReport& last) {
 }
 
 template <typename Change>
-void StreamLine::Count(const Change& change) {
+void StreamCounters::Count(const Change& change) {
   const std::lock_guard lock(board_->mutex_);
   CountLocked(change);
 }
 
 template <typename Change>
-void StreamLine::CountLocked(const Change& change) {
+void StreamCounters::CountLocked(const Change& change) {
   change(&board_->table_.FindForLine(peer_, replica_id_)->stats.stream);
   change(&board_->totals_.stream);
 }
 
-StreamLine::~StreamLine() {
+StreamCounters::~StreamCounters() {
   const std::lock_guard lock(board_->mutex_);
   CountLocked([](StreamStats* stream) { --stream->open; });
   std::erase(board_->streams_, this);
 }
 
-void StreamLine::AddSent(uint64_t pairs, uint64_t bytes) {
+void StreamCounters::AddSent(uint64_t pairs, uint64_t bytes) {
   Count([=](StreamStats* stream) {
     stream->pairs_sent += pairs;
     stream->bytes_sent += bytes;
   });
 }
 
-void StreamLine::AddReceived(uint64_t bytes) {
+void StreamCounters::AddReceived(uint64_t bytes) {
   Count([=](StreamStats* stream) { stream->bytes_received += bytes; });
 }
 
-void StreamLine::AddTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates,
-                          uint64_t held_back) {
+void StreamCounters::AddReceivedPairs(uint64_t pairs, uint64_t applied,
+                                      uint64_t duplicates, uint64_t held_back) {
   const std::lock_guard lock(board_->mutex_);
   CountLocked([=](StreamStats* stream) {
     stream->pairs_received += pairs;
@@ -186,7 +186,7 @@ void StreamLine::AddTaken(uint64_t pairs, uint64_t applied, uint64_t duplicates,
   board_->totals_.pairs_held_back += held_back;
 }
 
-void StreamLine::AddGap(uint64_t pairs) {
+void StreamCounters::AddGap(uint64_t pairs) {
   Count([=](StreamStats* stream) {
     ++stream->gaps;
     stream->pairs_given_up += pairs;

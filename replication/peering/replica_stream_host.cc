@@ -1,4 +1,4 @@
-#include "replication/peering/replica_stream.h"
+#include "replication/peering/replica_stream_host.h"
 
 #include <algorithm>
 #include <optional>
@@ -12,9 +12,9 @@ namespace rocksync {
 
 static_assert(kMaxStreamedBytes == ChangeLog::kMaxChangeBytes);
 
-ReplicaStream::ReplicaStream(ReplicatorContext* replica, Link* link,
-                             std::function<void()> repair,
-                             std::function<bool()> ended)
+ReplicaStreamHost::ReplicaStreamHost(ReplicatorContext* replica, Link* link,
+                                     std::function<void()> repair,
+                                     std::function<bool()> ended)
     : replica_(replica),
       link_(link),
       repair_(std::move(repair)),
@@ -22,22 +22,23 @@ ReplicaStream::ReplicaStream(ReplicatorContext* replica, Link* link,
       log_(StoreAccess::ChangesOf(replica->db)),
       reader_(log_, replica->options.stream_buffer_bytes) {}
 
-void ReplicaStream::Open(StreamFacts facts, std::unique_ptr<StreamLine> line) {
+void ReplicaStreamHost::Open(StreamFacts facts,
+                             std::unique_ptr<StreamCounters> line) {
   facts_ = std::move(facts);
   line_ = std::move(line);
   wire_sent_ = connection()->bytes_sent();
 }
 
-void ReplicaStream::Wait(uint64_t due_ms, bool ignore_changes) {
+void ReplicaStreamHost::Wait(uint64_t due_ms, bool ignore_changes) {
   reader_.Wait(FromMonotonicMs(due_ms), ignore_changes);
 }
 
-void ReplicaStream::EndStep() {
+void ReplicaStreamHost::EndStep() {
   const std::lock_guard lock(mutex_);
   dues_.TookFromLog(0, 0);
 }
 
-StreamLag ReplicaStream::Lag() const {
+StreamLag ReplicaStreamHost::Lag() const {
   const std::lock_guard lock(mutex_);
   const ChangeLog::Reader::Backlog backlog = reader_.backlog();
   const uint64_t under_way = dues_.changes_under_way();
@@ -46,25 +47,26 @@ StreamLag ReplicaStream::Lag() const {
                         : backlog.oldest};
 }
 
-rocksdb::Status ReplicaStream::WhySendingEnds(
+rocksdb::Status ReplicaStreamHost::WhySendingEnds(
     const absl::Status& status) const {
   return failed_.ok() ? ToRocksDb(status) : failed_;
 }
 
-absl::Status ReplicaStream::Failed(const rocksdb::Status& status) {
+absl::Status ReplicaStreamHost::Failed(const rocksdb::Status& status) {
   failed_ = status;
   return ToAbsl(status);
 }
 
 // At no moment is a change neither in the log nor in hand.
-const ChangeLog::Reader::Taken& ReplicaStream::TakeFromLog(size_t max_bytes) {
+const ChangeLog::Reader::Taken& ReplicaStreamHost::TakeFromLog(
+    size_t max_bytes) {
   const std::lock_guard lock(mutex_);
   const ChangeLog::Reader::Taken& read = reader_.Take(max_bytes);
   dues_.TookFromLog(read.changes.size(), ToMonotonicMs(read.oldest));
   return read;
 }
 
-absl::Status ReplicaStream::Take(size_t max_bytes, TakenChanges* taken) {
+absl::Status ReplicaStreamHost::Take(size_t max_bytes, LogBatch* taken) {
   const ChangeLog::Reader::Taken& read = TakeFromLog(max_bytes);
   taken->lost = read.lost;
   taken->last = read.last;
@@ -81,20 +83,20 @@ absl::Status ReplicaStream::Take(size_t max_bytes, TakenChanges* taken) {
   return absl::OkStatus();
 }
 
-absl::Status ReplicaStream::MakeDurable(uint64_t number) {
+absl::Status ReplicaStreamHost::MakeDurable(uint64_t number) {
   if (!replica_->options.stream_syncs) return absl::OkStatus();
   return Failed(replica_->streams.sync()->Cover(
       number, [this] { return log_->end(); },
       [this] { return ToRocksDb(link_->view()->Sync()); }));
 }
 
-absl::Status ReplicaStream::MakeAllDurable() {
+absl::Status ReplicaStreamHost::MakeAllDurable() {
   if (!replica_->options.stream_syncs) return absl::OkStatus();
   return link_->view()->Sync();
 }
 
 // Whom this replica has removed meanwhile gets nothing more.
-absl::Status ReplicaStream::Pay(size_t bytes) {
+absl::Status ReplicaStreamHost::Pay(size_t bytes) {
   const bool paid = replica_->bytes.Pay(
       bytes, replica_->options.io_timeout / 4,
       [this] { return replica_->stopped() || ended_() || !TermsHold(); });
@@ -103,7 +105,7 @@ absl::Status ReplicaStream::Pay(size_t bytes) {
                      : absl::UnavailableError("reconnecting");
 }
 
-absl::Status ReplicaStream::Send(std::string_view message) {
+absl::Status ReplicaStreamHost::Send(std::string_view message) {
   const auto timeout = replica_->options.io_timeout;
   const rocksdb::Status status = connection()->Send(message, timeout);
   const uint64_t wire = connection()->bytes_sent();
@@ -111,8 +113,8 @@ absl::Status ReplicaStream::Send(std::string_view message) {
   return Failed(status);
 }
 
-absl::Status ReplicaStream::Apply(std::vector<Pair>* pairs,
-                                  std::vector<ApplyOutcome>* outcomes) {
+absl::Status ReplicaStreamHost::Apply(std::vector<Pair>* pairs,
+                                      std::vector<ApplyOutcome>* outcomes) {
   const ReplicatedDBOptions& options = replica_->db->replication_options();
   std::erase_if(*pairs, [&](const Pair& pair) {
     const bool too_large =
@@ -125,24 +127,24 @@ absl::Status ReplicaStream::Apply(std::vector<Pair>* pairs,
       *pairs, [this] { return replica_->stopping || ended_(); }, outcomes);
 }
 
-void ReplicaStream::WithDues(absl::FunctionRef<void(StreamDues*)> use) {
+void ReplicaStreamHost::WithDues(absl::FunctionRef<void(StreamDues*)> use) {
   const std::lock_guard lock(mutex_);
   use(&dues_);
 }
 
-void ReplicaStream::WithSpread(absl::FunctionRef<void(Spread*)> use) {
+void ReplicaStreamHost::WithSpread(absl::FunctionRef<void(Spread*)> use) {
   replica_->streams.With(use);
 }
 
-std::vector<Neighbour> ReplicaStream::Neighbours(uint64_t* number) const {
+std::vector<Neighbour> ReplicaStreamHost::Neighbours(uint64_t* number) const {
   return replica_->streams.neighbours(number);
 }
 
-bool ReplicaStream::SetNeighbours(std::vector<Neighbour> neighbours) {
+bool ReplicaStreamHost::SetNeighbours(std::vector<Neighbour> neighbours) {
   return replica_->streams.SetNeighbours(facts_.peer_id, std::move(neighbours));
 }
 
-bool ReplicaStream::AskForMissing(uint64_t now_ms) {
+bool ReplicaStreamHost::AskForMissing(uint64_t now_ms) {
   return replica_->streams.AskForMissing(now_ms);
 }
 

@@ -1,4 +1,4 @@
-#include "replication/store/open/options_to_look.h"
+#include "replication/store/open/read_only_options.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace rocksync {
 
-rocksdb::DBOptions OptionsToLook(rocksdb::DBOptions options,
-                                 rocksdb::WalFilter* filter) {
+rocksdb::DBOptions ReadOnlyOptions(rocksdb::DBOptions options,
+                                   rocksdb::WalFilter* filter) {
   constexpr int kOpenFiles = 64;  // RocksDB reads those when it opens
   options.info_log = std::make_shared<NoLog>();
   options.create_if_missing = false;

@@ -2,8 +2,8 @@
 // streams and clones, whose limit that is; what has a limit of its own, as the
 // authentication has, names no such remedy.
 
-#ifndef ROCKSYNC_REPLICATION_PEERING_SLOW_LINK_H_
-#define ROCKSYNC_REPLICATION_PEERING_SLOW_LINK_H_
+#ifndef ROCKSYNC_REPLICATION_PEERING_SLOW_NETWORK_H_
+#define ROCKSYNC_REPLICATION_PEERING_SLOW_NETWORK_H_
 
 #include "rocksdb/status.h"
 
@@ -14,4 +14,4 @@ rocksdb::Status NameRemedy(const rocksdb::Status& status);
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_PEERING_SLOW_LINK_H_
+#endif  // ROCKSYNC_REPLICATION_PEERING_SLOW_NETWORK_H_

@@ -4,8 +4,8 @@
 // tell that the last close was a clean one, and removes the log. It takes as
 // long as reading the log, and little memory.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_LOOK_AHEAD_H_
-#define ROCKSYNC_REPLICATION_STORE_OPEN_LOOK_AHEAD_H_
+#ifndef ROCKSYNC_REPLICATION_STORE_OPEN_PREFLIGHT_H_
+#define ROCKSYNC_REPLICATION_STORE_OPEN_PREFLIGHT_H_
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@
 
 namespace rocksync {
 
-struct BeforeLooking {
+struct PreflightInput {
   const std::string& manifest;            // what CURRENT holds
   const std::vector<std::string>& names;  // of the families that are there, the
                                           // index among them
@@ -26,7 +26,7 @@ struct BeforeLooking {
   Loss loss = Loss::kNone;  // what is known to be lost
 };
 
-struct LookedAt {
+struct PreflightResult {
   // OK: the opening may go on, which looks again with RocksDB's lock held. Also
   // if the database is in use or cannot be opened: the opening says that.
   // Corruption of files is told.
@@ -39,11 +39,11 @@ struct LookedAt {
 };
 
 // Writes nothing, but makes the file LOCK if it is not there. Reads the log.
-LookedAt LookAhead(
+PreflightResult PreflightOpen(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
-    const std::string& name, const BeforeLooking& before,
+    const std::string& name, const PreflightInput& before,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_LOOK_AHEAD_H_
+#endif  // ROCKSYNC_REPLICATION_STORE_OPEN_PREFLIGHT_H_
