@@ -131,9 +131,9 @@ function(rocksync_pure)
   endforeach()
 endfunction()
 
-# rocksync_library(NAME [LEAN] SOURCES ... LINKS ...): one room of the house, a
-# folder, as a static library. Its links to other rooms are the arrows of the
-# picture in docs/design.md (tests/integration/headers/check_rooms.sh). Includes are written from the root of the sources
+# rocksync_library(NAME [LEAN] SOURCES ... LINKS ...): one module, a
+# folder, as a static library. Its links to other modules are the arrows of the
+# picture in docs/design.md (tests/integration/headers/check_modules.sh). Includes are written from the root of the sources
 # ("sketch/element/digest.h"); public headers as "rocksync/options.h". A LEAN one needs
 # few headers of others.
 function(rocksync_library name)
@@ -168,7 +168,7 @@ function(rocksync_library name)
     list(FILTER links INCLUDE REGEX "^rocksync::")
     list(JOIN links " " links)
     string(REPLACE "rocksync::" "" links "${links}")
-    set_property(GLOBAL APPEND PROPERTY ROCKSYNC_ROOMS "${name} ${folder} ${links}")
+    set_property(GLOBAL APPEND PROPERTY ROCKSYNC_MODULES "${name} ${folder} ${links}")
   endif()
 endfunction()
 

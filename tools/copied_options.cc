@@ -7,6 +7,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/open/damaged_files.h"
+#include "replication/store/open/unreplayable_records.h"
 #include "replication/store/write/refusals.h"
 #include "rocksync/replicated_db.h"
 #include "tools/stand_ins.h"
@@ -67,7 +68,9 @@ Status ReadReplicatedFamilies(const std::string& directory, OwnOptions* own,
                               ReplicatedDBOptions* replication) {
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
-  Status status = NameLackingComparator(
+  Status status = CheckLogReplays(own->db, directory, own->families);
+  if (!status.ok()) return status;
+  status = NameLackingComparator(
       OpenPlainForReadOnly(own->db, directory, own->families, &handles, &db),
       directory);
   if (!status.ok()) return NameDamagedFile(status, own->db.env, directory);

@@ -163,8 +163,10 @@ Status OfflineDB::OpenLocked(const std::string& directory,
   Status status = LoadOwnOptions(rocksdb::Env::Default(), directory, wal_dir,
                                  &own, damaged_log);
   if (!status.ok()) return status;
-  UnreplayableRecords unreplayable(own.db, own.families);
+  UnreplayableRecords unreplayable(own.families,
+                                   UnreplayableRecords::Prepared::kReplayed);
   own.db.wal_filter = &unreplayable;
+  own.db.allow_2pc = true;
   status = OpenFamilies(own, directory);
   // It is a log cut short that RocksDB then finds fault with, if anything.
   const Status merges = unreplayable.Check(rocksdb::Env::Default(), directory);
@@ -190,6 +192,10 @@ Status OfflineDB::OpenIndexLocked(const std::string& directory,
   if (unread != nullptr && unread->merge_operator == nullptr) {
     AddStandInMergeOperator(unread);
   }
+  // A transaction may be of what is not read here.
+  UnreplayableRecords passed_over(own.families);
+  own.db.wal_filter = &passed_over;
+  own.db.allow_2pc = true;
   status = OpenFamilies(own, directory);
   const std::string lacking = ComparatorThatIsLacking(status);
   if (unread == nullptr || lacking.empty()) return status;

@@ -42,14 +42,19 @@
      one does nothing, and its statistics are NULL. It may exec, or leave by
      _exit: exit and the return from main wait for RocksDB's threads, which are
      not there, without end. A transport, too, is for the process that made
-     it: make it after the fork.
+     it: make it after the fork. Calls of RocksDB's that go past rocksync
+     (rocksdb_delete_file_in_range, rocksdb_cancel_all_background_work) are
+     not refused, and harm the parent; so may destroying one of its iterators,
+     which deletes tables that the iterator was the last to need.
    - Destroy the replicators, end the threads that use a database and close it
      before the process ends: exit and the return from main destroy what
      RocksDB needs while such a thread may still be in it.
    - A callback gets the `state` that was given with it. It must return: no
      longjmp, no exception. If it calls fork, the child must leave by exec or
      _exit: one that returns ends with a message, but from the function of
-     rocksync_update, which is refused there.
+     rocksync_update, which is refused there. In RocksDB's own callbacks (a
+     compaction filter, an event listener) nothing can end it: one that
+     returns writes to its parent's files.
 
    What each option and call means, costs and refuses is said in the C++ headers
    (options.h, replicated_db.h, replicator.h, shared_listener.h,

@@ -1,5 +1,5 @@
-// The limit of all durations of the options. Apart from limits.h, which rooms
-// use that know no clock.
+// The limit of all durations of the options. It is not in limits.h, so that
+// sources without a clock need not include <chrono>.
 
 #ifndef ROCKSYNC_MAX_DURATION_H_
 #define ROCKSYNC_MAX_DURATION_H_

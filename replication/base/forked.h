@@ -6,6 +6,8 @@
 #ifndef ROCKSYNC_REPLICATION_BASE_FORKED_H_
 #define ROCKSYNC_REPLICATION_BASE_FORKED_H_
 
+#include <sys/types.h>
+
 #include "rocksdb/status.h"
 
 namespace rocksync {
@@ -26,7 +28,8 @@ rocksdb::Status CheckMayWriteHere();
 // calls, has returned. It may have called fork, and the child has nothing to go
 // on with: the work and the connections are its parent's, and so are the
 // threads that this one would wait for. Ends such a child with a message.
-void EndForkedChild(const char* callback);
+// `parent`: the process in which the work began.
+void EndForkedChild(const char* callback, pid_t parent);
 
 }  // namespace rocksync
 

@@ -1,6 +1,8 @@
 // What of RocksDB's API differs between its versions, for replication/ and what
-// stands on it. The calls of rocksdb::DB itself that do are in
-// rocksync/version_specific_db.h.
+// stands on it. Elsewhere: the calls of rocksdb::DB itself that do
+// (rocksync/version_specific_db.h), what only RocksDB's errors' texts tell
+// (rocksdb_errors.h), the bytes of a batch (write_batch_format.h), and files of
+// a newer RocksDB (store/open/newer_rocksdb.h).
 
 #ifndef ROCKSYNC_REPLICATION_BASE_ROCKSDB_VERSION_H_
 #define ROCKSYNC_REPLICATION_BASE_ROCKSDB_VERSION_H_
@@ -202,23 +204,34 @@ class BatchHandler : public rocksdb::WriteBatch::Handler {
   }
 #endif
 
-  // `prepares`: what follows is of a transaction that was prepared.
-  virtual void TwoPhaseMark(bool /*prepares*/) {}
+  enum class TwoPhase : uint8_t {
+    kBeginPrepare,  // what follows is of a transaction, up to kEndPrepare
+    kEndPrepare,    // names it
+    kCommit,        // of the transaction of this name
+    kRollback,
+  };
+  virtual void TwoPhaseMark(TwoPhase, const rocksdb::Slice& /*name*/) {}
 
-  rocksdb::Status MarkBeginPrepare(bool) final { return Marked(true); }
-  rocksdb::Status MarkEndPrepare(const rocksdb::Slice&) final {
-    return Marked();
+  rocksdb::Status MarkBeginPrepare(bool) final {
+    return Marked(TwoPhase::kBeginPrepare, rocksdb::Slice());
   }
-  rocksdb::Status MarkRollback(const rocksdb::Slice&) final { return Marked(); }
-  rocksdb::Status MarkCommit(const rocksdb::Slice&) final { return Marked(); }
-  rocksdb::Status MarkCommitWithTimestamp(const rocksdb::Slice&,
+  rocksdb::Status MarkEndPrepare(const rocksdb::Slice& name) final {
+    return Marked(TwoPhase::kEndPrepare, name);
+  }
+  rocksdb::Status MarkRollback(const rocksdb::Slice& name) final {
+    return Marked(TwoPhase::kRollback, name);
+  }
+  rocksdb::Status MarkCommit(const rocksdb::Slice& name) final {
+    return Marked(TwoPhase::kCommit, name);
+  }
+  rocksdb::Status MarkCommitWithTimestamp(const rocksdb::Slice& name,
                                           const rocksdb::Slice&) final {
-    return Marked();
+    return Marked(TwoPhase::kCommit, name);
   }
 
  private:
-  rocksdb::Status Marked(bool prepares = false) {
-    TwoPhaseMark(prepares);
+  rocksdb::Status Marked(TwoPhase mark, const rocksdb::Slice& name) {
+    TwoPhaseMark(mark, name);
     return rocksdb::Status::OK();
   }
 };

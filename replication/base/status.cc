@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "replication/session/storage_errors.h"
+#include "replication/text/storage_errors.h"
 
 namespace rocksync {
 namespace {

@@ -1,5 +1,7 @@
 #include "replication/clone/attended.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -62,7 +64,7 @@ class Attendance {
       lock.unlock();
       if (told.has_value() && clone_.progress) clone_.progress(*told);
       Ask();
-      EndForkedChild("a callback of a clone or resync");
+      EndForkedChild("a callback of a clone or resync", process_);
       lock.lock();
       if (!waits) continue;
       waits_ = false;
@@ -74,6 +76,7 @@ class Attendance {
     if (clone_.cancelled && clone_.cancelled()) cancelled_ = true;
   }
 
+  const pid_t process_ = ::getpid();
   const CloneOptions& clone_;
   CloneOptions given_ = clone_;
   std::atomic<bool> cancelled_{false};

@@ -86,7 +86,8 @@ class Carrier {
     const auto known = to_snapshot_->FindKey(entry->family, entry->key);
     if (!known.ok()) return known.status();
     if (known->has_value() &&
-        CompareVersions(entry->version, (*known)->version) == Order::kOlder) {
+        CompareVersions(entry->version, (*known)->version) ==
+            VersionOrder::kOlder) {
       return absl::OkStatus();
     }
     Pair pair{entry->family,

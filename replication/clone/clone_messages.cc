@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "replication/membership/authentication.h"
-#include "replication/session/escape_text.h"
 #include "replication/session/messages.h"
+#include "replication/text/escape_text.h"
 #include "sketch/element/coding.h"
 
 namespace rocksync {

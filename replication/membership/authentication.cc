@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "replication/membership/setup.h"
-#include "replication/session/escape_text.h"
 #include "replication/session/messages.h"
+#include "replication/text/escape_text.h"
 #include "rocksync/limits.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/sha256.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "replication/base/status.h"
-#include "replication/session/escape_text.h"
+#include "replication/text/escape_text.h"
 
 namespace rocksync {
 namespace {

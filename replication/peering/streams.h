@@ -1,10 +1,9 @@
-// What all streams of a replica share: which are open, which way changes go,
-// and that what travels is durable first, once for all of them.
+// What all streams of a replica share: which are open, and which way changes
+// go.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_STREAMS_H_
 #define ROCKSYNC_REPLICATION_PEERING_STREAMS_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "replication/peering/group_sync.h"
 #include "replication/store/write/change_log.h"
 #include "replication/stream/spread.h"
-#include "rocksdb/status.h"
 
 namespace rocksync {
 
@@ -30,23 +29,6 @@ class OpenStream {
   virtual void Wake() = 0;
   // The peer has announced these, and they did not come.
   virtual void AskFor(const std::vector<ShortHash>& hashes) = 0;
-};
-
-// One sync for all who wait: who comes while one runs waits for the next.
-// Thread-safe.
-class GroupSync {
- public:
-  // Returns once everything up to the change `number` is durable. `end`: the
-  // number of the last change so far. `sync` makes everything durable that was
-  // there when it began. An error is that of a sync which this call began.
-  rocksdb::Status Cover(uint64_t number, const std::function<uint64_t()>& end,
-                        const std::function<rocksdb::Status()>& sync);
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool running_ = false;
-  uint64_t covered_ = 0;
 };
 
 // For Streams. Without random bytes the mappings are those of an earlier start,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "replication/session/escape_text.h"
+#include "replication/text/escape_text.h"
 #include "rocksync/replica_id.h"
 
 namespace rocksync {

@@ -34,10 +34,10 @@ constexpr bool Beats(const Contender& a, const Contender& b) {
 }
 
 // Versions alone decide, unless they are equal.
-enum class Order : uint8_t { kOlder, kNewer, kEqualVersions };
-constexpr Order CompareVersions(const Version& a, const Version& b) {
-  if (a == b) return Order::kEqualVersions;
-  return a > b ? Order::kNewer : Order::kOlder;
+enum class VersionOrder : uint8_t { kOlder, kNewer, kEqualVersions };
+constexpr VersionOrder CompareVersions(const Version& a, const Version& b) {
+  if (a == b) return VersionOrder::kEqualVersions;
+  return a > b ? VersionOrder::kNewer : VersionOrder::kOlder;
 }
 
 // What the rule says of a pair from a peer and the pair that is stored for its
@@ -65,31 +65,6 @@ constexpr AtOneVersion ContendAtOneVersion(const Contender& theirs,
   if (theirs.tombstone || Beats(theirs, stored)) return AtOneVersion::kTheirs;
   return stored.tombstone ? AtOneVersion::kStored
                           : AtOneVersion::kStoredIfIntact;
-}
-
-// Versions further ahead of this replica's wall clock than `max_ahead_ms` are
-// held back: not applied, and its clock does not follow them.
-constexpr bool TooFarAhead(const Version& version, uint64_t wall_ms,
-                           uint64_t max_ahead_ms) {
-  const uint64_t at = WallMs(version);
-  return at > wall_ms && at - wall_ms > max_ahead_ms;
-}
-
-// How far a peer's reading of its clock (a Version.time) is believed: a clock
-// that is too far ahead will be corrected one day, and must not look rolled
-// back then.
-constexpr uint64_t Trusted(uint64_t reading, uint64_t wall_ms,
-                           uint64_t max_ahead_ms) {
-  return TooFarAhead({.time = reading, .replica = 0}, wall_ms, max_ahead_ms)
-             ? wall_ms << 16
-             : reading;
-}
-
-// A tombstone that all members have (tombstone_gc.h): to every reader it is not
-// there, and no replica accepts it. With stable time 0 nothing is collected.
-constexpr bool IsCollected(bool tombstone, const Version& version,
-                           uint64_t stable_time) {
-  return tombstone && stable_time > 0 && version.time <= stable_time;
 }
 
 }  // namespace rocksync

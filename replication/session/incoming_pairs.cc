@@ -64,11 +64,11 @@ bool IncomingPairs::Refuses(const WirePair& pair) {
 Verdict IncomingPairs::Compare(const WirePair& pair,
                                const IndexEntry& own) const {
   switch (CompareVersions(pair.version, own.version)) {
-    case Order::kNewer:
+    case VersionOrder::kNewer:
       return Verdict::kWanted;
-    case Order::kOlder:
+    case VersionOrder::kOlder:
       return Verdict::kBeaten;
-    case Order::kEqualVersions:
+    case VersionOrder::kEqualVersions:
       break;
   }
   return CompareEqualVersions(pair, own);

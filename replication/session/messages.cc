@@ -4,8 +4,8 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
-#include "replication/session/escape_text.h"
 #include "replication/session/storage_view.h"
+#include "replication/text/escape_text.h"
 #include "sketch/element/bit_stream.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/gap_coding.h"

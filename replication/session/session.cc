@@ -17,8 +17,8 @@
 #include "replication/session/messages.h"
 #include "replication/session/opening.h"
 #include "replication/session/session_snapshot.h"
-#include "replication/session/storage_errors.h"
 #include "replication/session/turn.h"
+#include "replication/text/storage_errors.h"
 
 namespace rocksync {
 namespace {

@@ -8,10 +8,11 @@
 #include <utility>
 
 #include "replication/base/status.h"
+#include "replication/session/acceptance.h"
 #include "replication/session/conflict.h"
 #include "replication/store/upkeep/pair_check.h"
 #include "replication/store/write/callback_scope.h"
-#include "replication/store/write/patience.h"
+#include "replication/store/write/write_stall.h"
 
 namespace rocksync {
 namespace {
@@ -261,7 +262,6 @@ Status Applier::Contend(Batch* batch) {
   // The entries stand last, so that a batch which is cut short has none.
   for (const auto& [i, entry] : batch->releases) {
     indexed_->PutEntry(&batch->written, batch->KeyOf(i), entry);
-    indexed_->digests()->Note(batch->positions[i]);
   }
   for (const auto& [i, entry, replaced] : batch->applied) {
     if (IsCollected(entry, indexed_->reader().stable_time())) {
@@ -269,7 +269,6 @@ Status Applier::Contend(Batch* batch) {
     } else {
       indexed_->PutEntry(&batch->written, batch->KeyOf(i), entry);
     }
-    indexed_->digests()->Note(batch->positions[i]);
   }
   return Status::OK();
 }
@@ -374,13 +373,13 @@ Status Applier::ContendWith(const Family& family, const Pair& pair,
     if (!status.ok() || stored->quarantined) return status;
   }
   switch (CompareVersions(pair.version, stored->version)) {
-    case Order::kNewer:
+    case VersionOrder::kNewer:
       *contest = Contest::kWins;
       return Status::OK();
-    case Order::kOlder:
+    case VersionOrder::kOlder:
       *contest = Contest::kLoses;
       return Status::OK();
-    case Order::kEqualVersions:
+    case VersionOrder::kEqualVersions:
       break;
   }
   return ContendWithItsVersion(family, pair, key, *stored, contest);

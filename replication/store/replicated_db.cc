@@ -189,8 +189,8 @@ Status ReplicatedDB::DeleteRangeInChunks(const WriteOptions& options,
                                          const Slice& begin_key,
                                          const Slice& end_key,
                                          uint64_t* deleted) {
-  return store_->writer()->DeleteRangeInChunks(options, family, begin_key,
-                                               end_key, deleted);
+  return store_->range_deleter()->DeleteInChunks(options, family, begin_key,
+                                                 end_key, deleted);
 }
 
 Status ReplicatedDB::Update(
@@ -198,7 +198,7 @@ Status ReplicatedDB::Update(
     const std::function<Status(std::vector<std::optional<std::string>>*)>&
         change) {
   if (!change) return NoChange();
-  return store_->writer()->Update(options, keys, change);
+  return store_->key_update()->Run(options, keys, change);
 }
 
 Status ReplicatedDB::Update(

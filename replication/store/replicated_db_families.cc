@@ -4,13 +4,13 @@
 
 #include "replication/base/directories.h"
 #include "replication/base/forked.h"
-#include "replication/session/escape_text.h"
 #include "replication/store/index/family_table.h"
 #include "replication/store/open/shared_paths.h"
 #include "replication/store/open/write_buffer_budget.h"
 #include "replication/store/store.h"
 #include "replication/store/write/callback_scope.h"
 #include "replication/store/write/refusals.h"
+#include "replication/text/escape_text.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {

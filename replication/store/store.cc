@@ -95,6 +95,8 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
                 std::move(opened.other_families),
                 std::move(opened.family_records), std::move(opened.completion)),
       writer_(&indexed_, &families_),
+      key_update_(&indexed_, &families_, &writer_),
+      range_deleter_(&indexed_, &families_, &writer_),
       quarantine_(&indexed_),
       held_back_(&indexed_),
       index_build_(&indexed_, &families_, &foreign_writes_, &quarantine_,

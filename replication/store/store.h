@@ -27,6 +27,8 @@
 #include "replication/store/upkeep/tombstone_sweep.h"
 #include "replication/store/write/families.h"
 #include "replication/store/write/indexed_db.h"
+#include "replication/store/write/key_update.h"
+#include "replication/store/write/range_deleter.h"
 #include "replication/store/write/writer.h"
 #include "rocksdb/iterator.h"
 #include "rocksdb/transaction_log.h"
@@ -45,6 +47,8 @@ class Store {
   IndexedDB* indexed() { return &indexed_; }
   Families* families() { return &families_; }
   Writer* writer() { return &writer_; }
+  KeyUpdate* key_update() { return &key_update_; }
+  RangeDeleter* range_deleter() { return &range_deleter_; }
   Applier* applier() { return &applier_; }
   IndexBuild* index_build() { return &index_build_; }
   Membership* membership() { return &membership_; }
@@ -105,6 +109,8 @@ class Store {
   ForeignWrites foreign_writes_;
   Families families_;
   Writer writer_;
+  KeyUpdate key_update_;
+  RangeDeleter range_deleter_;
   Quarantine quarantine_;
   HeldBack held_back_;
   IndexBuild index_build_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "replication/session/conflict.h"
+#include "replication/session/acceptance.h"
 #include "replication/session/messages.h"
 #include "tests/simulation/cluster_state.h"
 #include "tests/simulation/conversation.h"

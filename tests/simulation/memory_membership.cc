@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "replication/session/conflict.h"
+#include "replication/session/acceptance.h"
 
 namespace rocksync {
 

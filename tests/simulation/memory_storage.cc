@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "replication/session/acceptance.h"
 #include "replication/session/conflict.h"
-#include "replication/session/storage_errors.h"
+#include "replication/text/storage_errors.h"
 #include "tests/simulation/memory_account.h"
 #include "tests/simulation/memory_snapshot.h"
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "replication/session/acceptance.h"
 #include "replication/session/conflict.h"
 #include "sketch/element/element.h"
 #include "sketch/element/version.h"

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "replication/session/acceptance.h"
 #include "replication/session/conflict.h"
 
 namespace rocksync {

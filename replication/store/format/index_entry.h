@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "replication/session/conflict.h"
+#include "replication/session/acceptance.h"
 #include "sketch/element/element.h"
 #include "sketch/element/version.h"
 

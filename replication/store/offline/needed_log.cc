@@ -3,6 +3,7 @@
 #include <set>
 
 #include "replication/base/rocksdb_version.h"
+#include "replication/base/write_batch_format.h"
 
 namespace rocksync {
 namespace {
@@ -15,8 +16,8 @@ class FamiliesOf final : public BatchHandler {
   const std::set<uint32_t>& ids() const { return ids_; }
   bool prepares() const { return prepares_; }
 
-  void TwoPhaseMark(bool prepares) override {
-    prepares_ = prepares_ || prepares;
+  void TwoPhaseMark(TwoPhase mark, const Slice&) override {
+    prepares_ = prepares_ || mark == TwoPhase::kBeginPrepare;
   }
   Status PutCF(uint32_t id, const Slice&, const Slice&) override {
     return See(id);
@@ -42,15 +43,6 @@ class FamiliesOf final : public BatchHandler {
   std::set<uint32_t> ids_;
   bool prepares_ = false;
 };
-
-// RocksDB's format of a batch begins with it, little-endian.
-uint64_t SequenceOf(const rocksdb::WriteBatch& batch) {
-  uint64_t sequence = 0;
-  for (size_t i = 0; i < sizeof(sequence) && i < batch.Data().size(); ++i) {
-    sequence |= uint64_t{static_cast<uint8_t>(batch.Data()[i])} << (8 * i);
-  }
-  return sequence;
-}
 
 }  // namespace
 

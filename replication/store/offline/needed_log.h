@@ -25,10 +25,10 @@ using SequencesInTables = std::map<uint32_t, uint64_t>;
 // needed any more may be there, as its removal was interrupted.
 class NeededLog final : public rocksdb::WalFilter {
  public:
-  // What RocksDB opens the database with.
-  NeededLog(SequencesInTables in_tables, const rocksdb::DBOptions& options,
+  // `families`: with the options that RocksDB opens them with.
+  NeededLog(SequencesInTables in_tables,
             const std::vector<rocksdb::ColumnFamilyDescriptor>& families)
-      : in_tables_(std::move(in_tables)), unreplayable_(options, families) {}
+      : in_tables_(std::move(in_tables)), unreplayable_(families) {}
 
   const char* Name() const override { return "rocksync.NeededLog"; }
 

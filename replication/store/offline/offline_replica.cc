@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "replication/base/status.h"
-#include "replication/session/escape_text.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/marker.h"
 #include "replication/store/index/index_snapshot.h"
 #include "replication/store/open/closed_writes.h"
 #include "replication/store/open/provenance.h"
+#include "replication/text/escape_text.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {

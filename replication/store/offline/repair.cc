@@ -380,7 +380,7 @@ Status Repairing::MergeTables() {
 
 Status Repairing::ReplayLogs(uint64_t* batches) {
   progress_("replays the log");
-  NeededLog needed(in_tables_, options_, families_);
+  NeededLog needed(in_tables_, families_);
   rocksdb::DBOptions options = options_;
   // As much of the log as reads.
   options.wal_recovery_mode = kSalvageRecovery;

@@ -13,7 +13,7 @@
 #include "replication/base/directories.h"
 #include "replication/base/forked.h"
 #include "replication/base/rocksdb_version.h"
-#include "replication/session/conflict.h"
+#include "replication/session/acceptance.h"
 #include "replication/store/format/clone_record.h"
 #include "replication/store/format/current_manifest.h"
 #include "replication/store/format/index_key.h"
@@ -211,9 +211,10 @@ Status CheckReadOnly(
   if (status.ok()) status = CheckMayWrite(name + "/");
   if (!status.ok()) return status;
   *manifest = CurrentManifest(options.env, name);
-  UnreplayableRecords unreplayable(options, families);
+  UnreplayableRecords unreplayable(families);
   rocksdb::DBOptions reading = options;
   reading.wal_filter = &unreplayable;
+  reading.allow_2pc = true;
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
   status = OpenPlainForReadOnly(reading, name, families, &handles, &db);

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "replication/session/escape_text.h"
+#include "replication/text/escape_text.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/table_properties.h"

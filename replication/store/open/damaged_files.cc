@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "replication/base/rocksdb_errors.h"
-#include "replication/session/escape_text.h"
 #include "replication/store/open/damaged_manifest.h"
 #include "replication/store/open/newer_rocksdb.h"
+#include "replication/text/escape_text.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "rocksdb/sst_file_reader.h"

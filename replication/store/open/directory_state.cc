@@ -5,7 +5,6 @@
 
 #include "replication/base/directories.h"
 #include "replication/base/random_bits.h"
-#include "replication/session/escape_text.h"
 #include "replication/store/directory/directory_switch.h"
 #include "replication/store/directory/make_directory.h"
 #include "replication/store/format/current_manifest.h"
@@ -19,6 +18,7 @@
 #include "replication/store/open/preflight.h"
 #include "replication/store/open/shared_paths.h"
 #include "replication/store/open/unreplayable_records.h"
+#include "replication/text/escape_text.h"
 #include "rocksync/replica_id.h"
 #include "rocksync/replicated_db.h"
 

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <utility>
 
-#include "replication/session/escape_text.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/leaf_records.h"
+#include "replication/text/escape_text.h"
 #include "rocksdb/write_batch.h"
 
 namespace rocksync {

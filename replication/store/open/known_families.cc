@@ -4,10 +4,10 @@
 #include <memory>
 #include <string_view>
 
-#include "replication/session/escape_text.h"
 #include "replication/store/format/index_entry.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/write/refusals.h"
+#include "replication/text/escape_text.h"
 
 namespace rocksync {
 namespace {

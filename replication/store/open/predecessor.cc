@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "replication/session/conflict.h"
+#include "replication/session/acceptance.h"
 #include "replication/store/format/index_key.h"
 #include "replication/store/open/index_records.h"
 #include "replication/store/open/opened.h"

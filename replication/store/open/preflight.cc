@@ -85,9 +85,8 @@ class MetaRecordFinder final : public BatchHandler {
 // them.
 class MetaRecordsOnly final : public rocksdb::WalFilter {
  public:
-  MetaRecordsOnly(const rocksdb::DBOptions& options,
-                  const std::vector<ColumnFamilyDescriptor>& families)
-      : unreplayable_(options, families) {}
+  explicit MetaRecordsOnly(const std::vector<ColumnFamilyDescriptor>& families)
+      : unreplayable_(families) {}
 
   const UnreplayableRecords& unreplayable() const { return unreplayable_; }
 
@@ -130,14 +129,13 @@ class MetaRecordsOnly final : public rocksdb::WalFilter {
 
 class Look {
  public:
-  Look(const rocksdb::DBOptions& options,
-       const ReplicatedDBOptions& replication, const std::string& name,
+  Look(const ReplicatedDBOptions& replication, const std::string& name,
        const PreflightInput& before,
        const std::vector<ColumnFamilyDescriptor>& families)
       : replication_(replication),
         name_(name),
         before_(before),
-        filter_(options, families) {
+        filter_(families) {
     traces_.loss = before.loss;
   }
   ~Look() {
@@ -310,7 +308,7 @@ PreflightResult PreflightOpen(
   if (options.best_efforts_recovery) return result;
   const DirectoryLock lock(options.env, name);
   if (!lock.status().ok()) return result;
-  Look look(options, replication, name, before, families);
+  Look look(replication, name, before, families);
   result.status = look.Open(options, families);
   if (result.status.ok()) {
     result.status = look.Judge(&result);

@@ -21,6 +21,7 @@ rocksdb::DBOptions ReadOnlyOptions(rocksdb::DBOptions options,
   options.sst_file_manager.reset();
   options.row_cache.reset();
   options.wal_filter = filter;
+  options.allow_2pc = true;  // so that it reads all that is there of the log
   options.persist_stats_to_disk = false;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;

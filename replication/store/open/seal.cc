@@ -4,7 +4,7 @@
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/meta_records.h"
 #include "replication/store/write/indexed_db.h"
-#include "replication/store/write/patience.h"
+#include "replication/store/write/write_stall.h"
 #include "rocksdb/convenience.h"
 
 namespace rocksync {

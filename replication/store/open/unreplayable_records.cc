@@ -5,10 +5,11 @@
 
 #include "replication/base/rocksdb_errors.h"
 #include "replication/base/rocksdb_version.h"
-#include "replication/session/escape_text.h"
+#include "replication/base/write_batch_format.h"
 #include "replication/store/directory/directory_lock.h"
 #include "replication/store/open/options_file.h"
 #include "replication/store/open/read_only_options.h"
+#include "replication/text/escape_text.h"
 #include "rocksync/replicated_db.h"
 
 namespace rocksync {
@@ -20,18 +21,34 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using WalProcessingOption = rocksdb::WalFilter::WalProcessingOption;
 
-// Of one batch. RocksDB's own HasBeginPrepare ends the process, if that is
-// built with assertions.
+// What a batch has of the kinds that matter here. RocksDB's own HasBeginPrepare
+// ends the process, if that is built with assertions.
 class RecordKinds final : public BatchHandler {
  public:
-  bool prepares() const { return prepares_; }
   // Families that a Merge is of.
   const std::set<uint32_t>& merged() const { return merged_; }
+  bool prepares() const { return prepares_; }
+  // Names of transactions.
+  const std::vector<std::string>& prepared() const { return prepared_; }
+  const std::vector<std::string>& committed() const { return committed_; }
+  const std::vector<std::string>& rolled_back() const { return rolled_back_; }
 
-  void TwoPhaseMark(bool prepares) override {
-    prepares_ = prepares_ || prepares;
+  void TwoPhaseMark(TwoPhase mark, const Slice& name) override {
+    switch (mark) {
+      case TwoPhase::kBeginPrepare:
+        prepares_ = true;
+        return;
+      case TwoPhase::kEndPrepare:
+        prepared_.push_back(name.ToString());
+        return;
+      case TwoPhase::kCommit:
+        committed_.push_back(name.ToString());
+        return;
+      case TwoPhase::kRollback:
+        rolled_back_.push_back(name.ToString());
+        return;
+    }
   }
-
   Status MergeCF(uint32_t id, const Slice&, const Slice&) override {
     merged_.insert(id);
     return {};
@@ -47,8 +64,11 @@ class RecordKinds final : public BatchHandler {
   Status MarkNoop(bool) override { return {}; }
 
  private:
-  bool prepares_ = false;
   std::set<uint32_t> merged_;
+  bool prepares_ = false;
+  std::vector<std::string> prepared_;
+  std::vector<std::string> committed_;
+  std::vector<std::string> rolled_back_;
 };
 
 // As it is replayed, none of it comes into memory.
@@ -88,9 +108,8 @@ std::string OperatorOf(Env* env, const std::string& directory,
 }  // namespace
 
 UnreplayableRecords::UnreplayableRecords(
-    const rocksdb::DBOptions& options,
-    const std::vector<ColumnFamilyDescriptor>& families)
-    : replays_prepared_(options.allow_2pc) {
+    const std::vector<ColumnFamilyDescriptor>& families, Prepared prepared)
+    : prepared_(prepared) {
   for (const ColumnFamilyDescriptor& family : families) {
     if (family.options.merge_operator == nullptr &&
         family.name != kIndexFamilyName) {
@@ -103,11 +122,27 @@ void UnreplayableRecords::ColumnFamilyLogNumberMap(
     const std::map<uint32_t, uint64_t>& log_numbers,
     const std::map<std::string, uint32_t>& ids) {
   families_.clear();
+  first_log_ = UINT64_MAX;
   for (const auto& [name, id] : ids) {
-    if (!without_operator_.contains(name)) continue;
-    const auto first = log_numbers.find(id);
-    families_[id] = {name, first == log_numbers.end() ? 0 : first->second};
+    const auto found = log_numbers.find(id);
+    const uint64_t first = found == log_numbers.end() ? 0 : found->second;
+    first_log_ = std::min(first_log_, first);
+    if (without_operator_.contains(name)) families_[id] = {name, first};
   }
+}
+
+// Whether a transaction of an earlier file is lost shows at its end: a commit
+// in a file that is not read either was applied, and is in tables, as all is
+// that these files hold; one in a file that is read commits nothing.
+void UnreplayableRecords::NoteEnds(
+    uint64_t log, const std::vector<std::string>& committed,
+    const std::vector<std::string>& rolled_back) {
+  for (const std::string& name : committed) {
+    if (prepared_before_.erase(name) != 0 && IsRead(log)) {
+      loses_prepared_ = true;
+    }
+  }
+  for (const std::string& name : rolled_back) prepared_before_.erase(name);
 }
 
 WalProcessingOption UnreplayableRecords::LogRecordFound(
@@ -116,8 +151,14 @@ WalProcessingOption UnreplayableRecords::LogRecordFound(
   RecordKinds kinds;
   // One that does not read fails in RocksDB as well, after what it has read.
   batch.Iterate(&kinds).PermitUncheckedError();
-  if (!replays_prepared_ && kinds.prepares()) {
-    prepared_ = true;
+  NoteEnds(log, kinds.committed(), kinds.rolled_back());
+  if (kinds.prepares() &&
+      (prepared_ == Prepared::kRefused || IsWrittenBeforeCommit(batch))) {
+    if (IsRead(log)) {
+      loses_prepared_ = true;
+    } else {
+      prepared_before_.insert(kinds.prepared().begin(), kinds.prepared().end());
+    }
     return WalProcessingOption::kIgnoreCurrentRecord;
   }
   for (const uint32_t id : kinds.merged()) {
@@ -132,14 +173,14 @@ WalProcessingOption UnreplayableRecords::LogRecordFound(
 
 Status UnreplayableRecords::Check(Env* env,
                                   const std::string& directory) const {
-  if (prepared_) {
+  if (loses_prepared_ || !prepared_before_.empty()) {
     return Status::InvalidArgument(
         "rocksync: the log of " + directory +
             " holds transactions that a TransactionDB has prepared, which "
             "RocksDB replays for a TransactionDB alone",
         "let the program that uses the TransactionDB open the database, commit "
-        "or roll back what is prepared, flush every column family (DB::Flush), "
-        "which writes the log into tables, and close it");
+        "or roll back what is prepared, then flush every column family "
+        "(DB::Flush), which writes the log into tables, and close it");
   }
   if (!merged_.has_value()) return Status::OK();
   return Status::InvalidArgument(
@@ -158,7 +199,7 @@ Status CheckLogReplays(const rocksdb::DBOptions& options,
                        const std::vector<ColumnFamilyDescriptor>& families) {
   // RocksDB goes back to the latest state that it can read, whichever that is.
   if (options.best_efforts_recovery) return Status::OK();
-  UnreplayableRecords records(options, families);
+  UnreplayableRecords records(families);
   const DirectoryLock lock(options.env, name);
   std::vector<std::string> names;
   if (!lock.status().ok() ||
@@ -166,10 +207,16 @@ Status CheckLogReplays(const rocksdb::DBOptions& options,
     return Status::OK();
   }
   std::vector<ColumnFamilyDescriptor> there;
-  for (const ColumnFamilyDescriptor& family : families) {
-    if (family.name != kIndexFamilyName &&
-        std::find(names.begin(), names.end(), family.name) != names.end()) {
-      there.push_back(family);
+  for (const std::string& family : names) {
+    const auto given = std::find_if(
+        families.begin(), families.end(),
+        [&](const ColumnFamilyDescriptor& f) { return f.name == family; });
+    // Of the index, too, which needs none of its own options to be looked at,
+    // it matters up to where of the log it is in tables.
+    if (family == kIndexFamilyName) {
+      there.emplace_back(family, rocksdb::ColumnFamilyOptions());
+    } else if (given != families.end()) {
+      there.push_back(*given);
     }
   }
   OnlyLooking looking(&records);

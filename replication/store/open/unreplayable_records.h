@@ -3,7 +3,9 @@
 // where the log ends, or passes over it: what it holds, and with it later
 // writes to any family, is dropped, and the log removed. At a transaction that
 // a TransactionDB prepared it fails without allow_2pc, or, built with
-// assertions, ends the process.
+// assertions, ends the process; or it does not read that part of the log at
+// all, if all of it that is committed is in tables, and drops the transaction:
+// with its commit, if that comes later.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_UNREPLAYABLE_RECORDS_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_UNREPLAYABLE_RECORDS_H_
@@ -21,14 +23,23 @@
 
 namespace rocksync {
 
-// Looks for them in a log that is replayed. Of the log it leaves RocksDB all to
-// replay but prepared transactions that it would fail at.
+// Looks for them in a log that is replayed, with allow_2pc: only then RocksDB
+// reads all of the log that a TransactionDB needs. Of the log it leaves RocksDB
+// all to replay but the prepared transactions that are refused.
 class UnreplayableRecords final : public rocksdb::WalFilter {
  public:
-  // What RocksDB opens the database with.
-  UnreplayableRecords(
-      const rocksdb::DBOptions& options,
-      const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
+  enum class Prepared : uint8_t {
+    kRefused,
+    // Who only reads sees what is committed. Those of the write policies
+    // WRITE_PREPARED and WRITE_UNPREPARED are refused: to tell what of them is
+    // committed takes a TransactionDB.
+    kReplayed,
+  };
+
+  // `families`: with the options that RocksDB opens them with.
+  explicit UnreplayableRecords(
+      const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+      Prepared prepared = Prepared::kRefused);
 
   // InvalidArgument: a batch had one. The error names the directory, what was
   // found (of a Merge the family, and the operator if the OPTIONS file does),
@@ -50,12 +61,19 @@ class UnreplayableRecords final : public rocksdb::WalFilter {
     std::string name;
     uint64_t first_log = 0;  // what is in earlier ones is in tables
   };
+  // Whether RocksDB reads this file of the log without allow_2pc.
+  bool IsRead(uint64_t log) const { return log >= first_log_; }
+  void NoteEnds(uint64_t log, const std::vector<std::string>& committed,
+                const std::vector<std::string>& rolled_back);
 
-  const bool replays_prepared_;
+  const Prepared prepared_;
   std::set<std::string> without_operator_;
   std::map<uint32_t, Family> families_;  // of these, by id
   std::optional<std::string> merged_;    // the family of the first Merge
-  bool prepared_ = false;
+  uint64_t first_log_ = 0;               // the least of all families'
+  // Transactions in earlier ones that nothing has ended so far.
+  std::set<std::string> prepared_before_;
+  bool loses_prepared_ = false;  // or fails at one
 };
 
 // Reads what RocksDB would replay of the log of the database `name`, with these

@@ -1,7 +1,7 @@
 #include "replication/store/upkeep/held_back.h"
 
 #include "replication/base/hex.h"
-#include "replication/session/conflict.h"
+#include "replication/session/acceptance.h"
 #include "rocksdb/env.h"
 
 namespace rocksync {

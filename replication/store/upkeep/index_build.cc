@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "replication/base/status.h"
-#include "replication/session/storage_errors.h"
 #include "replication/store/upkeep/family_walk.h"
-#include "replication/store/write/patience.h"
+#include "replication/store/write/write_stall.h"
+#include "replication/text/storage_errors.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
 

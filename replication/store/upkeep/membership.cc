@@ -6,7 +6,7 @@
 
 #include "replication/store/format/index_key.h"
 #include "replication/store/index/index_reader.h"
-#include "replication/store/write/patience.h"
+#include "replication/store/write/write_stall.h"
 #include "rocksync/replica_id.h"
 
 namespace rocksync {

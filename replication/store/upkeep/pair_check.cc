@@ -5,7 +5,7 @@
 
 #include "replication/base/hex.h"
 #include "replication/store/index/plain_value.h"
-#include "replication/store/write/patience.h"
+#include "replication/store/write/write_stall.h"
 #include "rocksdb/utilities/debug.h"
 
 namespace rocksync {
@@ -164,7 +164,7 @@ Status PairCheck::Check(const Family& family, const std::string& key,
       return status;
     case Decision::Action::kRemove:
       indexed_->RemoveEntry(&decision.batch, index_key);
-      return Write(&decision.batch, index_key, *finding);
+      return Write(&decision.batch, *finding);
     case Decision::Action::kStore:
       break;
   }
@@ -235,7 +235,7 @@ Status PairCheck::Store(const Family& family, const IndexKey& key,
     quarantine_->unreadable()->Forget(family.id, pair_key);
   }
   indexed_->PutEntry(&decision->batch, key, decision->entry);
-  const Status status = Write(&decision->batch, key, *finding);
+  const Status status = Write(&decision->batch, *finding);
   if (status.ok()) Log(family, pair_key, found, *finding);
   return status;
 }
@@ -267,14 +267,9 @@ Status PairCheck::JudgeShowing(const Family& family, const IndexKey& key,
   return batch->Delete(family.handle(), pair_key);
 }
 
-Status PairCheck::Write(rocksdb::WriteBatch* batch, const IndexKey& key,
-                        Finding finding) {
-  if (finding == Finding::kReleased) {
-    indexed_->digests()->Note(key.position);
-  } else {
-    // What is damaged may have been counted as what it was before.
-    indexed_->digests()->Distrust();
-  }
+Status PairCheck::Write(rocksdb::WriteBatch* batch, Finding finding) {
+  // What is damaged may have been counted as what it was before.
+  if (finding != Finding::kReleased) indexed_->digests()->Distrust();
   const Status status =
       indexed_->patient()->Write(rocksdb::WriteOptions(), batch);
   if (status.ok()) Count(finding);
@@ -384,7 +379,7 @@ Status PairCheck::Resolve(const Family& family, const std::string& key,
     finding = found.repaired ? Finding::kRepaired : Finding::kReleased;
     found.entry.quarantined = false;
     indexed_->PutEntry(&batch, index_key, found.entry);
-    const Status status = Write(&batch, index_key, finding);
+    const Status status = Write(&batch, finding);
     if (status.ok()) Log(family, key, found, finding);
     return status;
   }
@@ -395,7 +390,6 @@ Status PairCheck::Resolve(const Family& family, const std::string& key,
   } else {
     indexed_->RemoveEntry(&batch, index_key);
   }
-  indexed_->digests()->Note(index_key.position);
   const Status status =
       indexed_->patient()->Write(rocksdb::WriteOptions(), &batch);
   *resolved = status.ok();
@@ -453,7 +447,7 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
     }
     if (*finding == Finding::kFine) *finding = Finding::kRemoved;
     status = batch.Delete(reader.index(), index_key);
-    if (status.ok()) status = Write(&batch, key, *finding);
+    if (status.ok()) status = Write(&batch, *finding);
     if (!status.ok()) return status;
     rocksdb::Warn(
         db->GetDBOptions().info_log,

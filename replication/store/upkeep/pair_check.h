@@ -123,8 +123,7 @@ class PairCheck {
   rocksdb::Status JudgeShowing(const Family& family, const IndexKey& key,
                                const StoredEntry& entry, StoredEntry* judged,
                                rocksdb::WriteBatch* batch, Finding* finding);
-  rocksdb::Status Write(rocksdb::WriteBatch* batch, const IndexKey& key,
-                        Finding finding);
+  rocksdb::Status Write(rocksdb::WriteBatch* batch, Finding finding);
   void Count(Finding finding);
   void Log(const Family& family, const std::string& key,
            const Examination& found, Finding finding) const;

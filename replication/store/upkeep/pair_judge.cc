@@ -89,7 +89,6 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
     judged.hash_low = candidate.unversioned.low;
   }
   indexed_->PutEntry(batch, key, judged);
-  indexed_->digests()->Note(candidate.position);
   return Status::OK();
 }
 
@@ -122,7 +121,6 @@ Status PairJudge::JudgeEntry(const Family& family, const IndexKey& key,
     quarantine_->Add();
   }
   indexed_->PutEntry(batch, key, entry);
-  indexed_->digests()->Note(key.position);
   return Status::OK();
 }
 
@@ -138,7 +136,6 @@ Status PairJudge::JudgeUnreadable(const Family& family, const IndexKey& key,
   quarantine_->unreadable()->Last(family.id, name, indexed_->WallMs());
   quarantine_->Add();
   indexed_->PutEntry(batch, key, judged);
-  indexed_->digests()->Note(key.position);
   if (++unreadable_ <= kMaxLines) {
     rocksdb::Warn(
         indexed_->db()->GetDBOptions().info_log,

@@ -1,5 +1,7 @@
 #include "replication/store/write/callback_scope.h"
 
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 
@@ -40,13 +42,15 @@ const char* TextOf(Callback callback) {
 }  // namespace
 
 CallbackScope::CallbackScope(const IndexedDB* indexed, Callback callback)
-    : indexed_(indexed),
+    : process_(::getpid()),
+      indexed_(indexed),
       callback_(callback),
       outer_(std::exchange(innermost, this)) {}
 
 CallbackScope::~CallbackScope() {
   innermost = outer_;
-  if (callback_ != Callback::kUpdate) EndForkedChild(TextOf(callback_));
+  if (callback_ != Callback::kUpdate)
+    EndForkedChild(TextOf(callback_), process_);
 }
 
 const CallbackScope* CallbackScope::Innermost(const IndexedDB* indexed) {

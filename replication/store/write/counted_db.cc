@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "replication/base/forked.h"
-#include "replication/store/write/patience.h"
+#include "replication/store/write/write_stall.h"
 
 namespace rocksync {
 namespace {

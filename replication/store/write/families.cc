@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "replication/base/rocksdb_errors.h"
-#include "replication/session/escape_text.h"
 #include "replication/store/format/index_key.h"
-#include "replication/store/write/patience.h"
 #include "replication/store/write/refusals.h"
+#include "replication/store/write/write_stall.h"
+#include "replication/text/escape_text.h"
 
 namespace rocksync {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "replication/store/write/patience.h"
+#include "replication/store/write/write_stall.h"
 #include "rocksdb/env.h"
 
 namespace rocksync {

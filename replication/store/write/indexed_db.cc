@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "replication/base/forked.h"
-#include "replication/session/conflict.h"
-#include "replication/store/write/patience.h"
+#include "replication/session/acceptance.h"
+#include "replication/store/write/write_stall.h"
 #include "rocksdb/env.h"
 #include "rocksync/limits.h"
 
@@ -80,7 +80,7 @@ Status IndexedDB::FollowPastClock(uint64_t reading) {
 }
 
 void IndexedDB::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
-                         const StoredEntry& entry) const {
+                         const StoredEntry& entry) {
   // No peer could hold such a pair from here, and its tombstone could not go
   // there: it would only keep two replicas from being equal.
   if (entry.tombstone && key.key.size() > kMaxKeyBytes) {
@@ -94,13 +94,14 @@ void IndexedDB::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
   AppendIndexKey(&index_key, key);
   AppendEntry(&index_value, entry, identity_.home_id);
   batch->Put(reader_.index(), index_key, index_value).PermitUncheckedError();
+  digests_.Note(key.position);
 }
 
-void IndexedDB::RemoveEntry(rocksdb::WriteBatch* batch,
-                            const IndexKey& key) const {
+void IndexedDB::RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key) {
   std::string index_key;
   AppendIndexKey(&index_key, key);
   batch->Delete(reader_.index(), index_key).PermitUncheckedError();
+  digests_.Note(key.position);
 }
 
 Status IndexedDB::CheckOpen() const {

@@ -2,12 +2,13 @@
 // writes to both sees them.
 //
 // Whoever changes a key: position of the key -> its stripe is locked -> a
-// version is drawn (clock, lease) -> the position is noted for the digests ->
-// one WriteBatch with the data and, last, the index entry -> unlocked. If the
-// power goes at any moment, the batch is there as a whole or not at all. The
-// position is noted before the write: one that was noted in vain is read once
-// more, one that was written and not noted would leave a wrong digest. A
-// snapshot locks all stripes, so it never falls between the two.
+// version is drawn (clock, lease) -> one WriteBatch with the data and, last,
+// the index entry, whose position PutEntry and RemoveEntry note for the digests
+// -> the batch is written -> unlocked. If the power goes at any moment, the
+// batch is there as a whole or not at all. The position is noted before the
+// write: one that was noted in vain is read once more, one that was written and
+// not noted would leave a wrong digest. A snapshot locks all stripes, so it
+// never falls between the two.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_
@@ -33,7 +34,7 @@
 #include "replication/store/write/free_space.h"
 #include "replication/store/write/lease.h"
 #include "replication/store/write/log_watch.h"
-#include "replication/store/write/patience.h"
+#include "replication/store/write/write_stall.h"
 #include "rocksdb/db.h"
 #include "rocksync/replicated_db.h"
 
@@ -113,10 +114,13 @@ class IndexedDB {
   // another one than without it; nothing of a later one.
   rocksdb::Status FollowPastClock(uint64_t reading);
 
-  // Appends an entry to a batch. The batch's last operation must be one.
+  // Appends an entry to a batch that is about to be written, after the batch's
+  // data, and notes its position for the digests.
+  // REQUIRES: the position's stripe is held until the batch is written.
   void PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
-                const StoredEntry& entry) const;
-  void RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key) const;
+                const StoredEntry& entry);
+  // The same for the removal of an entry.
+  void RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key);
 
   // ShutdownInProgress once it is closed, or being closed. NotSupported in a
   // child of fork.

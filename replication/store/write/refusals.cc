@@ -374,6 +374,20 @@ Status CheckFamilyCount(size_t replicated) {
                      ", at most ", kMaxReplicatedFamilies));
 }
 
+Status CheckWriteOptions(const rocksdb::WriteOptions& options) {
+  if (!options.disableWAL) return Status::OK();
+  return Status::NotSupported(
+      "rocksync: WriteOptions::disableWAL on a replicated family",
+      "a crash could keep data and lose its index; leave the WAL on, or keep "
+      "the family out of ReplicatedDBOptions::families");
+}
+
+Status FamilyIsGone() {
+  return Status::InvalidArgument(
+      "rocksync: a column family was dropped while a write to it waited",
+      "write to a family before it is dropped, or not at all");
+}
+
 Status CheckSizes(const ReplicatedDBOptions& options, const std::string& family,
                   const rocksdb::Slice& key, size_t value_bytes) {
   const bool large_key = key.size() > options.max_key_bytes;

@@ -43,6 +43,12 @@ rocksdb::Status CheckChangedOptions(
 // A cluster's replicas tell each other the names of all of them.
 rocksdb::Status CheckFamilyCount(size_t replicated);
 
+// NotSupported: WriteOptions that a write to a replicated family cannot have.
+rocksdb::Status CheckWriteOptions(const rocksdb::WriteOptions& options);
+
+// InvalidArgument, of a write that waited for a lock meanwhile.
+rocksdb::Status FamilyIsGone();
+
 // What a write to a replicated family may put.
 rocksdb::Status CheckSizes(const ReplicatedDBOptions& options,
                            const std::string& family, const rocksdb::Slice& key,

@@ -70,7 +70,7 @@ class Planner final : public BatchHandler {
   }
   void LogData(const Slice&) override {}
   Status MarkNoop(bool) override { return Status::OK(); }
-  void TwoPhaseMark(bool) override { has_marks_ = true; }
+  void TwoPhaseMark(TwoPhase, const Slice&) override { has_marks_ = true; }
 
   // What cannot be said while the batch is read.
   Status Judge() const {

@@ -33,32 +33,12 @@ class Writer {
                            const rocksdb::Slice* value);  // null: delete
   rocksdb::Status WriteMany(const rocksdb::WriteOptions& options,
                             rocksdb::WriteBatch* batch);
-  rocksdb::Status DeleteRangeInChunks(const rocksdb::WriteOptions& options,
-                                      rocksdb::ColumnFamilyHandle* handle,
-                                      const rocksdb::Slice& begin,
-                                      const rocksdb::Slice& end,
-                                      uint64_t* deleted);
-
-  using UpdateFunction = std::function<rocksdb::Status(
-      std::vector<std::optional<std::string>>* values)>;
-  rocksdb::Status Update(const rocksdb::WriteOptions& options,
-                         const std::vector<UpdatedKey>& keys,
-                         const UpdateFunction& change);
+  // As WriteMany. REQUIRES: the stripes of all keys are held, and the batch has
+  // no range.
+  rocksdb::Status WriteLocked(const rocksdb::WriteOptions& options,
+                              const rocksdb::WriteBatch& batch);
 
  private:
-  // The stripes of the keys of an Update.
-  rocksdb::Status FindPlaces(const std::vector<UpdatedKey>& keys,
-                             StripeSet* stripes) const;
-  // REQUIRES: the stripes are held.
-  rocksdb::Status ReadBefore(
-      const std::vector<UpdatedKey>& keys,
-      std::vector<std::optional<std::string>>* before) const;
-  // REQUIRES: the stripes are held.
-  rocksdb::Status WriteChanged(
-      const rocksdb::WriteOptions& options, const std::vector<UpdatedKey>& keys,
-      const std::vector<std::optional<std::string>>& before,
-      const std::vector<std::optional<std::string>>& after);
-
   // `wall_ms`: one reading of the clock serves a whole write, as a reading
   // costs about as much as the stripe's lock.
   rocksdb::Status CheckBatch(const rocksdb::WriteOptions& options,

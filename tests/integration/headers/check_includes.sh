@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Includes point down only: for each room or group of rooms, what it may include.
+# Includes point down only: for each module or group of modules, what it may include.
 # usage: check_includes.sh SOURCE_DIRECTORY
 set -euo pipefail
 cd "$1"
@@ -32,21 +32,22 @@ box sketch 9 '^(sketch|openssl)/' '^(thread|mutex|shared_mutex|atomic|chrono|cti
 # Floor 2. The protocol knows no RocksDB, and neither thread nor clock.
 # util/xxhash.h is RocksDB's copy, for a plugin built in RocksDB's own tree.
 box plugin 9 '^(plugin|sketch|rocksync|rocksdb)/|^(util/)?xxhash\.h$'
-# The rooms of replication/ that know neither RocksDB nor thread nor clock.
+# The modules of replication/ that know neither RocksDB nor thread nor clock.
 pure='^(thread|mutex|shared_mutex|chrono|ctime|random|iostream)$'
 box replication/reconcile 9 '^(replication/reconcile|sketch|absl)/' "$pure"
 # The limits of the format, and how a replica's id is written, are what they
 # take of the front door.
-box replication/session 9 '^(replication/(session|reconcile)|sketch|absl)/|^rocksync/limits\.h$' "$pure"
+box replication/text 9 '^(replication/text|absl)/' "$pure"
+box replication/session 9 '^(replication/(session|reconcile|text)|sketch|absl)/|^rocksync/limits\.h$' "$pure"
 box replication/stream 9 '^(replication/(stream|session)|sketch|absl)/' "$pure"
-box replication/membership 9 '^(replication/(membership|session|reconcile)|sketch|absl)/|^rocksync/(limits|replica_id)\.h$' "$pure"
-box replication/base 9 '^(replication/(base|session)|rocksync|rocksdb|absl|openssl|sys)/'
-box replication/store 9 '^(replication/(store|base|membership|session)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'
+box replication/membership 9 '^(replication/(membership|session|reconcile|text)|sketch|absl)/|^rocksync/(limits|replica_id)\.h$' "$pure"
+box replication/base 9 '^(replication/(base|text)|rocksync|rocksdb|absl|openssl|sys)/'
+box replication/store 9 '^(replication/(store|base|membership|session|text)|sketch|rocksync|rocksdb|absl|openssl|sys)/|^xxhash\.h$'
 # Floor 3, the shell.
 box replication/statistics 9 '^(replication/(statistics|session)|rocksync|rocksdb)/'
 box replication/transport 9 '^(replication/transport|rocksync|rocksdb|asio|openssl|absl|sys|linux|netinet|arpa)/|^asio\.hpp$'
-for room in metrics peering clone admin replicator; do
-  box replication/$room 9 '^(replication|sketch|rocksync|rocksdb|absl|openssl|sys)/' '^replication/transport/'
+for module in metrics peering clone admin replicator; do
+  box replication/$module 9 '^(replication|sketch|rocksync|rocksdb|absl|openssl|sys)/' '^replication/transport/'
 done
 # Of the shell, these decide by arguments: no thread and no clock there either.
 for file in schedule.h schedule.cc clock_watch.h; do

@@ -39,7 +39,7 @@ expect pass replication/clone/a.cc '"replication/store/format/a.h"'
 expect fail replication/clone/a.cc '"replication/transport/frame.h"'
 expect fail examples/a/a.cc '"replication/replicator/dialer.h"'
 expect fail examples/a/a.cc '"tests/a.h"'
-# Files that are pure in a room that is not.
+# Files that are pure in a module that is not.
 mkdir "$house/replication/replicator"
 touch "$house"/replication/replicator/{schedule.cc,clock_watch.h}
 expect pass replication/replicator/schedule.h '"sketch/element/split_mix.h"'

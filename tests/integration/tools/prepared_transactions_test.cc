@@ -10,6 +10,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "rocksdb/db.h"
@@ -20,6 +21,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tools/detach.h"
 #include "tools/diff.h"
+#include "tools/id.h"
 #include "tools/repair.h"
 #include "tools/restamp.h"
 
@@ -68,14 +70,28 @@ class PreparedTransactionsTest : public testing::Test {
     }
     for (const std::string& there : names) families.push_back({there, {}});
     TransactionDB* raw = nullptr;
-    const Status status =
-        TransactionDB::Open(options_, {}, Dir(name), families, handles, &raw);
+    rocksdb::TransactionDBOptions transactions;
+    transactions.write_policy = policy_;
+    const Status status = TransactionDB::Open(options_, transactions, Dir(name),
+                                              families, handles, &raw);
     db->reset(raw);
     return status;
   }
+  // RocksDB removes files that a flush has made obsolete meanwhile.
+  void CopyOpen(const std::string& name, const std::string& copy) {
+    fs::create_directory(Dir(copy));
+    for (const auto& file : fs::directory_iterator(Dir(name))) {
+      std::error_code error;
+      fs::copy_file(file, fs::path(Dir(copy)) / file.path().filename(), error);
+      EXPECT_TRUE(!error || error == std::errc::no_such_file_or_directory)
+          << file.path() << ": " << error.message();
+    }
+  }
   // `killed` is as the process that held `name` leaves it. A transaction is
   // prepared there, and committed or not.
-  void Kill(const std::string& name, const std::string& killed, bool commit) {
+  enum class Flushed { kNo, kYes };  // all families, after Prepare
+  void Kill(const std::string& name, const std::string& killed, bool commit,
+            Flushed flushed = Flushed::kNo) {
     std::vector<ColumnFamilyHandle*> handles;
     std::unique_ptr<TransactionDB> db;
     ASSERT_TRUE(Ok(OpenTransactions(name, &handles, &db)));
@@ -86,10 +102,16 @@ class PreparedTransactionsTest : public testing::Test {
     ASSERT_TRUE(Ok(transaction->SetName("prepared")));
     ASSERT_TRUE(Ok(transaction->Put("key", "value")));
     ASSERT_TRUE(Ok(transaction->Prepare()));
+    if (flushed == Flushed::kYes) {
+      for (ColumnFamilyHandle* handle : handles) {
+        ASSERT_TRUE(Ok(db->Put({}, handle, "\377flushed", "1")));
+      }
+      ASSERT_TRUE(Ok(db->Flush({}, handles)));
+    }
     if (commit) ASSERT_TRUE(Ok(transaction->Commit()));
     ASSERT_TRUE(Ok(db->Put({}, "later", "1")));
     ASSERT_TRUE(Ok(db->SyncWAL()));
-    fs::copy(Dir(name), Dir(killed));
+    CopyOpen(name, killed);
     for (ColumnFamilyHandle* handle : handles) {
       EXPECT_TRUE(Ok(db->DestroyColumnFamilyHandle(handle)));
     }
@@ -112,7 +134,9 @@ class PreparedTransactionsTest : public testing::Test {
   }
   std::string Get(const std::string& name, const std::string& key) {
     rocksdb::DB* raw = nullptr;
-    EXPECT_TRUE(Ok(rocksdb::DB::OpenForReadOnly(options_, Dir(name), &raw)));
+    rocksdb::Options options = options_;
+    options.allow_2pc = true;  // it may not be resolved yet
+    EXPECT_TRUE(Ok(rocksdb::DB::OpenForReadOnly(options, Dir(name), &raw)));
     const std::unique_ptr<rocksdb::DB> db(raw);
     std::string value;
     EXPECT_TRUE(Ok(db->Get({}, key, &value)));
@@ -121,13 +145,14 @@ class PreparedTransactionsTest : public testing::Test {
   static auto NamesWhatIsPrepared(const std::string& directory) {
     return AllOf(HasSubstr("Invalid argument: rocksync: the log of " +
                            directory + " holds transactions"),
-                 HasSubstr("commit or roll back what is prepared, flush"));
+                 HasSubstr("commit or roll back what is prepared, then flush"));
   }
 
   const TemporaryDirectory root_;
   const std::string secret_;
   rocksdb::Options options_;
   ReplicatedDBOptions replication_;
+  rocksdb::TxnDBWritePolicy policy_ = rocksdb::WRITE_COMMITTED;
   std::ostringstream out_;
   std::ostringstream err_;
 };
@@ -165,27 +190,84 @@ TEST_F(PreparedTransactionsTest, OneWithOtherPathsIsRefused) {
               NamesWhatIsPrepared(Dir("killed")));
 }
 
-TEST_F(PreparedTransactionsTest, CommandsRefuseItOrReplayIt) {
-  ASSERT_TRUE(Ok(OpenReplica("db")));
-  Kill("db", "killed", /*commit=*/true);
-  fs::copy(Dir("killed"), Dir("same"));
-  // By the OPTIONS file it is a TransactionDB's.
-  EXPECT_EQ(RunDiff({Dir("killed"), Dir("same")}, out_, err_), 0) << err_.str();
-  EXPECT_EQ(RunRepair({Dir("killed"), Dir("repaired"), {}}, out_, err_), 0)
-      << err_.str();
-  EXPECT_EQ(Get("repaired", "key"), "value");
-  EXPECT_EQ(RunDetach({Dir("same")}, out_, err_), 0) << err_.str();
-  EXPECT_EQ(Get("same", "key"), "value");
-
-  // A program's own options, which are not.
+// Then RocksDB does not read that part of the log without allow_2pc, and drops
+// the transaction, if committed or not.
+TEST_F(PreparedTransactionsTest, OneWithLaterWritesInTablesIsRefused) {
+  for (const bool commit : {false, true}) {
+    const std::string killed = commit ? "committed" : "prepared";
+    Kill("db of " + killed, killed, commit, Flushed::kYes);
+    EXPECT_THAT(OpenReplica(killed).ToString(),
+                NamesWhatIsPrepared(Dir(killed)));
+    Remedy(killed);
+    EXPECT_TRUE(Ok(OpenReplica(killed)));
+    EXPECT_EQ(Get(killed, "key"), "value");
+  }
+  ASSERT_TRUE(Ok(OpenReplica("replica")));
+  Kill("replica", "killed", /*commit=*/true, Flushed::kYes);
+  EXPECT_THAT(OpenReplica("killed").ToString(),
+              NamesWhatIsPrepared(Dir("killed")));
   EXPECT_THAT(ReplicatedDB::Detach(options_, Dir("killed"), {{"default", {}}})
                   .ToString(),
               NamesWhatIsPrepared(Dir("killed")));
-  RestampResult result;
-  EXPECT_THAT(ReplicatedDB::Restamp(options_, replication_, Dir("killed"),
-                                    {{"default", {}}}, &result)
-                  .ToString(),
-              NamesWhatIsPrepared(Dir("killed")));
+}
+
+TEST_F(PreparedTransactionsTest, WhatOnlyReadsSeesWhatIsCommitted) {
+  for (const auto policy : {rocksdb::WRITE_COMMITTED, rocksdb::WRITE_PREPARED,
+                            rocksdb::WRITE_UNPREPARED}) {
+    SCOPED_TRACE(policy);
+    policy_ = policy;
+    const std::string db = "db" + std::to_string(policy);
+    ASSERT_TRUE(Ok(OpenReplica(db)));
+    Kill(db, db + "killed", /*commit=*/true);
+    fs::copy(Dir(db + "killed"), Dir(db + "same"));
+    const int code =
+        RunDiff({Dir(db + "killed"), Dir(db + "same")}, out_, err_);
+    if (policy == rocksdb::WRITE_COMMITTED) {
+      EXPECT_EQ(code, kDiffEqual) << err_.str();
+      EXPECT_EQ(Get(db + "same", "key"), "value");
+    } else {
+      EXPECT_EQ(code, kDiffError);
+      EXPECT_THAT(err_.str(), NamesWhatIsPrepared(Dir(db + "killed")));
+    }
+    IdOptions id;
+    id.directory = Dir(db + "same");
+    EXPECT_EQ(RunId(id, out_, err_), 0) << err_.str();
+    err_.str("");
+  }
+}
+
+TEST_F(PreparedTransactionsTest, WhatWritesRefusesIt) {
+  for (const auto policy :
+       {rocksdb::WRITE_COMMITTED, rocksdb::WRITE_PREPARED}) {
+    SCOPED_TRACE(policy);
+    policy_ = policy;
+    const std::string db = "db" + std::to_string(policy);
+    ASSERT_TRUE(Ok(OpenReplica(db)));
+    const std::string killed = db + "killed";
+    Kill(db, killed, /*commit=*/true);
+    EXPECT_EQ(RunRepair({Dir(killed), Dir("repaired"), {}}, out_, err_), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("holds transactions"));
+    EXPECT_FALSE(fs::exists(Dir("repaired")));
+    err_.str("");
+    EXPECT_EQ(RunDetach({Dir(killed)}, out_, err_), 2);
+    EXPECT_THAT(err_.str(), NamesWhatIsPrepared(Dir(killed)));
+    err_.str("");
+    RestampToolOptions restamp;
+    restamp.directory = Dir(killed);
+    restamp.credentials.cluster = "test";
+    restamp.credentials.secret_file = secret_;
+    EXPECT_EQ(RunRestamp(restamp, out_, err_), 2);
+    EXPECT_THAT(err_.str(), NamesWhatIsPrepared(Dir(killed)));
+    err_.str("");
+    EXPECT_THAT(ReplicatedDB::Detach(options_, Dir(killed), {{"default", {}}})
+                    .ToString(),
+                NamesWhatIsPrepared(Dir(killed)));
+    RestampResult result;
+    EXPECT_THAT(ReplicatedDB::Restamp(options_, replication_, Dir(killed),
+                                      {{"default", {}}}, &result)
+                    .ToString(),
+                NamesWhatIsPrepared(Dir(killed)));
+  }
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "replication/session/conflict.h"
+#include "replication/session/acceptance.h"
 #include "replication/store/store_access.h"
 
 namespace rocksync::store_simulation {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "replication/session/acceptance.h"
 
 namespace rocksync {
 namespace {
@@ -146,9 +147,9 @@ TEST(TooFarAheadTest, TheBoundIsIncluded) {
 TEST(CompareVersionsTest, ThreeWays) {
   const Version a = {.time = 1, .replica = 1};
   const Version b = {.time = 1, .replica = 2};
-  EXPECT_EQ(CompareVersions(a, b), Order::kOlder);
-  EXPECT_EQ(CompareVersions(b, a), Order::kNewer);
-  EXPECT_EQ(CompareVersions(a, a), Order::kEqualVersions);
+  EXPECT_EQ(CompareVersions(a, b), VersionOrder::kOlder);
+  EXPECT_EQ(CompareVersions(b, a), VersionOrder::kNewer);
+  EXPECT_EQ(CompareVersions(a, a), VersionOrder::kEqualVersions);
 }
 
 TEST(TrustedTest, AReadingIsBelievedUpToTheBound) {

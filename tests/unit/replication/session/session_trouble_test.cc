@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "replication/session/messages.h"
-#include "replication/session/storage_errors.h"
+#include "replication/text/storage_errors.h"
 #include "tests/support/forwarding_view.h"
 #include "tests/unit/replication/session/session_fixture.h"
 

@@ -52,7 +52,7 @@ class NeededLogTest : public ::testing::Test {
 };
 
 TEST_F(NeededLogTest, PassesOverWhatTablesHave) {
-  NeededLog log({{0, 100}}, {}, families_);
+  NeededLog log({{0, 100}}, families_);
   EXPECT_EQ(Read(&log, PutsAt(91, 10)), kPassedOver);
   EXPECT_EQ(Read(&log, PutsAt(92, 10)), kReplayed) << "its last is 101";
   EXPECT_EQ(Read(&log, PutsAt(101, 1)), kReplayed);
@@ -60,7 +60,7 @@ TEST_F(NeededLogTest, PassesOverWhatTablesHave) {
 }
 
 TEST_F(NeededLogTest, AFamilyWithoutTablesHasNothing) {
-  NeededLog log({}, {}, families_);
+  NeededLog log({}, families_);
   EXPECT_EQ(Read(&log, PutsAt(1, 1)), kReplayed);
 }
 
@@ -73,15 +73,15 @@ TEST_F(NeededLogTest, EachKindOfRecordCounts) {
       [](WriteBatch* batch) { (void)batch->Merge("k", "v"); },
   };
   for (size_t i = 0; i < records.size(); ++i) {
-    NeededLog has({{0, 100}}, {}, families_);
+    NeededLog has({{0, 100}}, families_);
     EXPECT_EQ(Read(&has, At(50, records[i])), kPassedOver) << i;
-    NeededLog lacks({{0, 49}}, {}, families_);
+    NeededLog lacks({{0, 49}}, families_);
     EXPECT_EQ(Read(&lacks, At(50, records[i])), kReplayed) << i;
   }
 }
 
 TEST_F(NeededLogTest, WhatTellsNothingIsReplayed) {
-  NeededLog log({{0, 100}}, {}, families_);
+  NeededLog log({{0, 100}}, families_);
   EXPECT_EQ(Read(&log, WriteBatch()), kReplayed);
   EXPECT_EQ(Read(&log, At(50,
                           [](WriteBatch* batch) {
@@ -96,7 +96,7 @@ TEST_F(NeededLogTest, AMergeCountsOnlyWhereItIsNeeded) {
   const WriteBatch merge =
       At(50, [](WriteBatch* batch) { (void)batch->Merge("k", "v"); });
   for (const bool needed : {false, true}) {
-    NeededLog log({{0, needed ? 49u : 50u}}, {}, families_);
+    NeededLog log({{0, needed ? 49u : 50u}}, families_);
     log.ColumnFamilyLogNumberMap({{0, 1}}, {{"default", 0}});
     Read(&log, merge);
     EXPECT_EQ(log.unreplayable()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# check_rooms.sh finds what it is there to find.
+# check_modules.sh finds what it is there to find.
 set -euo pipefail
-check=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/check_rooms.sh
+check=$(dirname "$(realpath "${BASH_SOURCE[0]}")")/check_modules.sh
 house=$(mktemp -d)
 trap 'rm -rf "$house"' EXIT
 mkdir -p "$house"/{sketch/low,replication/{middle,high}}
@@ -9,10 +9,10 @@ echo >"$house/sketch/low/a.h"
 echo '#include "sketch/low/a.h"' >"$house/replication/middle/b.h"
 echo '#include "replication/middle/b.h"' >"$house/replication/high/c.cc"
 
-expect() {  # expect pass|fail TEXT ROOMS...
+expect() {  # expect pass|fail TEXT MODULES...
   local result=pass said
-  printf '%s\n' "${@:3}" >"$house/rooms"
-  said=$("$check" "$house" "$house/rooms") || result=fail
+  printf '%s\n' "${@:3}" >"$house/modules"
+  said=$("$check" "$house" "$house/modules") || result=fail
   if [[ $result != "$1" ]] || ! grep -qF "$2" <<<"$said"; then
     echo "expected: $1, \"$2\""
     echo "$said"
@@ -22,10 +22,10 @@ expect() {  # expect pass|fail TEXT ROOMS...
 low='low sketch/low'
 middle='middle replication/middle low'
 high='high replication/high middle'
-expect pass '3 rooms, 2 arrows' "$low" "$middle" "$high"
+expect pass '3 modules, 2 arrows' "$low" "$middle" "$high"
 expect fail 'replication/high includes headers of middle' "$low" "$middle" 'high replication/high'
 expect fail 'replication/high includes nothing of low' "$low" "$middle" 'high replication/high middle low'
 expect fail "sketch/low is no target's folder" 'middle replication/middle' "$high"
 echo '#include "replication/high/c.h"' >"$house/replication/middle/d.h"
-expect fail 'rooms that need one another' "$low" 'middle replication/middle low high' "$high"
+expect fail 'modules that need one another' "$low" 'middle replication/middle low high' "$high"
 echo ok

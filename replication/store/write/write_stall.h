@@ -9,8 +9,8 @@
 // stalling them, try again for a while, then give up; their work is tried again
 // later.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_WRITE_PATIENCE_H_
-#define ROCKSYNC_REPLICATION_STORE_WRITE_PATIENCE_H_
+#ifndef ROCKSYNC_REPLICATION_STORE_WRITE_WRITE_STALL_H_
+#define ROCKSYNC_REPLICATION_STORE_WRITE_WRITE_STALL_H_
 
 #include <chrono>
 #include <functional>
@@ -81,4 +81,4 @@ class PatientWriter {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_WRITE_PATIENCE_H_
+#endif  // ROCKSYNC_REPLICATION_STORE_WRITE_WRITE_STALL_H_

@@ -1,4 +1,4 @@
-#include "replication/store/write/patience.h"
+#include "replication/store/write/write_stall.h"
 
 #include <cstdint>
 #include <thread>

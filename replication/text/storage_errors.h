@@ -1,10 +1,9 @@
 // What is said of errors of storage, here and to a peer.
 
-#ifndef ROCKSYNC_REPLICATION_SESSION_STORAGE_ERRORS_H_
-#define ROCKSYNC_REPLICATION_SESSION_STORAGE_ERRORS_H_
+#ifndef ROCKSYNC_REPLICATION_TEXT_STORAGE_ERRORS_H_
+#define ROCKSYNC_REPLICATION_TEXT_STORAGE_ERRORS_H_
 
 #include "absl/status/status.h"
-#include "absl/strings/cord.h"
 #include "absl/strings/string_view.h"
 
 namespace rocksync {
@@ -19,14 +18,8 @@ inline constexpr char kNoSpacePayload[] = "rocksync/no_space";
 inline constexpr char kIndexBuildPayload[] = "rocksync/index_build";
 
 // Unavailable, for as long as an index build runs; `why` is told to the peer.
-inline absl::Status IndexBuildError(absl::string_view why) {
-  absl::Status status = absl::UnavailableError(why);
-  status.SetPayload(kIndexBuildPayload, absl::Cord());
-  return status;
-}
-inline bool IsIndexBuildError(const absl::Status& status) {
-  return status.GetPayload(kIndexBuildPayload).has_value();
-}
+absl::Status IndexBuildError(absl::string_view why);
+bool IsIndexBuildError(const absl::Status& status);
 
 // What ends a failure that is corruption: the end of a sentence.
 inline constexpr char kCorruptionRemedy[] =
@@ -35,4 +28,4 @@ inline constexpr char kCorruptionRemedy[] =
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_SESSION_STORAGE_ERRORS_H_
+#endif  // ROCKSYNC_REPLICATION_TEXT_STORAGE_ERRORS_H_

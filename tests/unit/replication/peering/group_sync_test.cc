@@ -1,4 +1,4 @@
-#include "replication/peering/streams.h"
+#include "replication/peering/group_sync.h"
 
 #include <gtest/gtest.h>
 

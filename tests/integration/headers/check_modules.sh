@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Each room links exactly the rooms whose headers it includes, and no two rooms
+# Each module links exactly the modules whose headers it includes, and no two modules
 # need one another.
-# usage: check_rooms.sh SOURCE_DIRECTORY ROOMS
-# ROOMS: a line a room: its target, its folder, the targets that it links.
+# usage: check_modules.sh SOURCE_DIRECTORY MODULES
+# MODULES: a line a module: its target, its folder, the targets that it links.
 set -euo pipefail
 cd "$1"
-rooms=$2
+modules=$2
 failed=0
 
 declare -A target_of
-while read -r target folder _; do target_of[$folder]=$target; done <"$rooms"
+while read -r target folder _; do target_of[$folder]=$target; done <"$modules"
 
-# included FOLDER: the targets of the rooms that its sources include, sorted.
+# included FOLDER: the targets of the modules that its sources include, sorted.
 included() {
   local folder=$1 include
   find "$folder" -maxdepth 1 \( -name '*.h' -o -name '*.cc' \) \
@@ -21,7 +21,7 @@ included() {
     done | sed '/^$/d' | sort -u
 }
 
-# Every folder with sources is a room.
+# Every folder with sources is a module.
 while read -r folder; do
   if [[ -z ${target_of[$folder]:-} ]]; then
     echo "$folder is no target's folder"
@@ -45,12 +45,12 @@ while read -r target folder links; do
     echo "$target $name" >>"$arrows"
     count=$((count + 1))
   done
-done <"$rooms"
+done <"$modules"
 if ! tsort "$arrows" >/dev/null 2>"$arrows.cycle"; then
-  echo "rooms that need one another:"
+  echo "modules that need one another:"
   sed -n 's/^tsort: \([a-z_]*\)$/  \1/p' "$arrows.cycle"
   failed=1
 fi
 rm -f "$arrows.cycle"
-echo "$(wc -l <"$rooms") rooms, $count arrows"
+echo "$(wc -l <"$modules") modules, $count arrows"
 exit $failed
