@@ -7,9 +7,9 @@
 #include "replication/metrics/json.h"
 #include "replication/store/open/unreplayable_records.h"
 #include "rocksdb/comparator.h"
-#include "tools/counted.h"
 #include "tools/difference_line.h"
 #include "tools/offline_db.h"
+#include "tools/with_noun.h"
 
 namespace rocksync {
 namespace {
@@ -70,14 +70,14 @@ class Diff {
     if (differences() > options_.max_keys) {
       out_ << "... and " << differences() - options_.max_keys << " more\n";
     }
-    out_ << (equal() ? "equal: " : "different: ") << Counted(same_, "pair")
+    out_ << (equal() ? "equal: " : "different: ") << WithNoun(same_, "pair")
          << " the same";
     if (!equal()) {
       out_ << ", " << only_left_ << " only on the left, " << only_right_
            << " only on the right, " << differ_ << " with different values";
     }
     if (families_ > 0) {
-      out_ << ", " << Counted(families_, "family", "families")
+      out_ << ", " << WithNoun(families_, "family", "families")
            << " on one side only";
     }
     out_ << "\n";

@@ -9,8 +9,8 @@
 #include "replication/store/offline/repair.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
-#include "tools/counted.h"
 #include "tools/offline_db.h"
+#include "tools/with_noun.h"
 
 namespace rocksync {
 namespace {
@@ -97,14 +97,15 @@ int RunRepair(const RepairToolOptions& options, std::ostream& out,
     out << repaired.damaged_log
         << " is damaged, not at its end alone: what was written in the damaged "
            "place is left out, and "
-        << Counted(repaired.log_batches_dropped, "sound batch", "sound batches")
+        << WithNoun(repaired.log_batches_dropped, "sound batch",
+                    "sound batches")
         << " of the log that RocksDB does not read near damage\n";
   }
   for (const std::string& family : repaired.without_entries) {
     out << "the index has lost all that it knew of the column family '"
         << Readable(family) << "'\n";
   }
-  out << options.copy << " holds " << Counted(repaired.pairs, "pair") << "; "
+  out << options.copy << " holds " << WithNoun(repaired.pairs, "pair") << "; "
       << (!repaired.has_index                 ? kAdopt
           : !repaired.without_entries.empty() ? kOpenAsNewAndAdopt
                                               : kOpenAsNew)

@@ -20,11 +20,11 @@
 #include "rocksdb/comparator.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksync/replica_id.h"
-#include "tools/counted.h"
 #include "tools/counterpart.h"
 #include "tools/difference_line.h"
 #include "tools/offline_db.h"
 #include "tools/uncertain_pairs.h"
+#include "tools/with_noun.h"
 
 namespace rocksync {
 namespace {
@@ -360,18 +360,18 @@ Status OpenReplica(const RescueOptions& options, std::unique_ptr<OfflineDB>* db,
 
 void Tell(const Export& exported, const std::string& output,
           std::ostream& out) {
-  out << Counted(exported.pairs(), "pair") << " and "
-      << Counted(exported.tombstones(), "tombstone") << " exported to "
+  out << WithNoun(exported.pairs(), "pair") << " and "
+      << WithNoun(exported.tombstones(), "tombstone") << " exported to "
       << output;
   if (exported.quarantined() > 0) {
-    out << "; also " << Counted(exported.quarantined(), "quarantined pair")
+    out << "; also " << WithNoun(exported.quarantined(), "quarantined pair")
         << ", to FAMILY.quarantined.sst: nothing says of "
            "which"
            " version it is";
   }
   if (exported.damaged() > 0) {
     out << "; damaged, and not exported: "
-        << Counted(exported.damaged(), "more pair");
+        << WithNoun(exported.damaged(), "more pair");
   }
   out << "\n";
 }

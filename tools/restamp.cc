@@ -6,9 +6,9 @@
 #include "replication/transport/certificate.h"
 #include "rocksdb/env.h"
 #include "rocksync/replicated_db.h"
-#include "tools/counted.h"
 #include "tools/offline_db.h"
 #include "tools/stand_ins.h"
+#include "tools/with_noun.h"
 
 namespace rocksync {
 

@@ -17,9 +17,9 @@
 #include "rocksync/replicated_db.h"
 #include "tools/copied_options.h"
 #include "tools/copy_progress.h"
-#include "tools/counted.h"
 #include "tools/id.h"
 #include "tools/offline_db.h"
+#include "tools/with_noun.h"
 
 namespace rocksync {
 namespace {
@@ -108,7 +108,7 @@ void PrintResync(const ResyncToolOptions& options, const ResyncResult& result,
     out << options.directory << " is replica " << ReplicaIdHex(copy.replica_id)
         << " still, with the data of replica " << ReplicaIdHex(copy.source_id)
         << " and "
-        << Counted(result.carried_over, "pair or delete", "pairs or deletes")
+        << WithNoun(result.carried_over, "pair or delete", "pairs or deletes")
         << " that only it had; " << InUnits(copy.bytes_received) << " of "
         << InUnits(copy.bytes) << " came over the network\n";
   }

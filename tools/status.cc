@@ -12,8 +12,8 @@
 #include "replication/metrics/json.h"
 #include "replication/transport/certificate.h"
 #include "tools/copy_progress.h"
-#include "tools/counted.h"
 #include "tools/json_fields.h"
+#include "tools/with_noun.h"
 
 namespace rocksync {
 namespace {
@@ -136,7 +136,7 @@ void PrintPeers(const StatusFields& status, std::ostream& out) {
         << (met ? id : std::string("not met since its start"))
         << "): proven equal "
         << Ago(peer.Number("last_proven_equal_ms"), now_ms) << ", "
-        << Counted(peer.Number("sessions"), "session") << ", "
+        << WithNoun(peer.Number("sessions"), "session") << ", "
         << peer.Number("sessions_failed") << " failed sessions and attempts";
     if (!peer.Flag("configured", true)) out << ", not configured";
     if (peer.Flag("in_session")) {
@@ -147,7 +147,7 @@ void PrintPeers(const StatusFields& status, std::ostream& out) {
     const StatusFields stream(peer.Part("stream"));
     if (stream.Number("open") > 0) {
       out << ", stream " << stream.Number("lag_ms") << " ms and "
-          << Counted(stream.Number("lag_pairs"), "change") << " behind";
+          << WithNoun(stream.Number("lag_pairs"), "change") << " behind";
     }
     const std::string error = peer.Text("last_error");
     if (!error.empty()) out << "; last error: " << error;

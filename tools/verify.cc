@@ -12,11 +12,11 @@
 #include "replication/peering/verification.h"
 #include "replication/store/offline/offline_replica.h"
 #include "rocksync/metrics.h"
-#include "tools/counted.h"
 #include "tools/counterpart.h"
 #include "tools/difference_line.h"
 #include "tools/json_fields.h"
 #include "tools/offline_db.h"
+#include "tools/with_noun.h"
 
 namespace rocksync {
 namespace {
@@ -58,7 +58,7 @@ class Printer {
       out_ << "equal: " << CountedElements(result.Number("elements"));
     } else {
       out_ << "different: " << (result.Flag("complete") ? "" : "at least ")
-           << Counted(result.Number("differences"), "key");
+           << WithNoun(result.Number("differences"), "key");
     }
     const uint64_t in_flight = result.Number("in_flight");
     if (in_flight > 0) out_ << ", " << in_flight << " on the way";

@@ -82,8 +82,8 @@ absl::Status GetGcState(std::string_view* input, SetupFacts* facts) {
   return absl::OkStatus();
 }
 
-RefusalReason ReasonOf(PeerVerdict meeting) {
-  switch (meeting) {
+RefusalReason ReasonOf(PeerVerdict verdict) {
+  switch (verdict) {
     case PeerVerdict::kNotMember:
       return RefusalReason::kNotMember;
     // Marks no replica as superseded for good: two set-ups of one incarnation
@@ -364,11 +364,11 @@ absl::Status Setup::CheckMembership() {
   }
   const PeerJudgement verdict =
       mine_.gc.JudgePeer(mine_.replica_id, peer_.gc, peer_.replica_id, said);
-  meeting_ = verdict.meeting;
+  verdict_ = verdict.verdict;
   // What is known of the peer's incarnation explains better why it acknowledged
   // too much.
-  if (!verdict.why.empty() && meeting_ != PeerVerdict::kAcknowledgedMore) {
-    return Refuse(ReasonOf(meeting_), verdict.why);
+  if (!verdict.why.empty() && verdict_ != PeerVerdict::kAcknowledgedMore) {
+    return Refuse(ReasonOf(verdict_), verdict.why);
   }
   const absl::Status status = CheckIncarnations();
   if (!status.ok() || verdict.why.empty()) return status;
@@ -376,7 +376,7 @@ absl::Status Setup::CheckMembership() {
     acknowledged_more_ = true;
     return Refuse(RefusalReason::kOutOfReach, verdict.why);
   }
-  return Refuse(ReasonOf(meeting_), verdict.why);
+  return Refuse(ReasonOf(verdict_), verdict.why);
 }
 
 bool Setup::HasAcknowledgedSince() const {

@@ -36,6 +36,9 @@ namespace rocksync {
 // range; this one's is of one version, as earlier ones were never released.
 inline constexpr uint32_t kProtocolVersion = 6;
 
+// The bits of SetupFacts::capabilities.
+inline constexpr uint64_t kCapabilityStreams = 1;  // this side takes streams
+
 struct SetupFamily {
   std::string name;
   std::string comparator;  // its Name()
@@ -126,9 +129,10 @@ class Setup {
   bool acknowledged_more() const { return acknowledged_more_; }
 
   const SetupFacts& peer() const { return peer_; }
-  // kAlike: sessions may begin. kLearn or kTeach: one side has the newer member
-  // list; it installs nothing by itself, and the two should meet again.
-  PeerVerdict meeting() const { return meeting_; }
+  // kSameList: sessions may begin. kPeerNewer or kOursNewer: one side has the
+  // newer member list; it installs nothing by itself, and the two should meet
+  // again.
+  PeerVerdict verdict() const { return verdict_; }
   // For the sessions of this connection; count session_number up from 0.
   SessionSeed seed() const;
 
@@ -165,7 +169,7 @@ class Setup {
   bool met_copy_ = false;
   bool acknowledged_more_ = false;
   SetupFacts peer_;
-  PeerVerdict meeting_ = PeerVerdict::kAlike;
+  PeerVerdict verdict_ = PeerVerdict::kSameList;
   std::string my_setup_;  // whole messages, for the confirmation
   std::string peer_setup_;
   std::deque<std::string> outbox_;

@@ -89,10 +89,10 @@ struct Terms {
 
 // Whether two replicas may talk, by their member lists.
 enum class PeerVerdict : uint8_t {
-  kAlike,       // one list: sessions may begin
-  kLearn,       // the peer's is newer and has a place for this replica: install
+  kSameList,    // one list: sessions may begin
+  kPeerNewer,   // the peer's is newer and has a place for this replica: install
                 // it, and meet again
-  kTeach,       // the other way round
+  kOursNewer,   // the other way round
   kNotMember,   // one of the two is not in the newer list
   kConflict,    // two lists that cannot follow one another
   kOutOfReach,  // one may hold pairs that the other has deleted and collected
@@ -100,7 +100,7 @@ enum class PeerVerdict : uint8_t {
                       // state of its disk is back
 };
 struct PeerJudgement {
-  PeerVerdict meeting = PeerVerdict::kAlike;
+  PeerVerdict verdict = PeerVerdict::kSameList;
   std::string why;           // and the remedy, if they may not talk
   uint64_t rolled_back = 0;  // kAcknowledgedMore: which of the two
 };
@@ -178,8 +178,8 @@ struct GcState {
   }
 
   // Whether this replica may talk to a peer that says `peer`. Both sides come
-  // to the same verdict, kLearn and kTeach exchanged, unless one of them knows
-  // that a message was overtaken.
+  // to the same verdict, kPeerNewer and kOursNewer exchanged, unless one of
+  // them knows that a message was overtaken.
   PeerJudgement JudgePeer(uint64_t my_id, const GcState& peer, uint64_t peer_id,
                           const ReportedByBoth& said = {}) const;
 
@@ -226,18 +226,18 @@ struct GcState {
   absl::Status SetMembers(uint64_t next_epoch,
                           std::vector<uint64_t> replica_ids, uint64_t my_id);
 
-  // After kLearn: takes over the peer's list. `has_data`: this replica holds
-  // anything at all. kOutOfReach: it is new in the list, and its data may have
-  // been deleted and collected; nothing changes. Else kAlike.
+  // After kPeerNewer: takes over the peer's list. `has_data`: this replica
+  // holds anything at all. kOutOfReach: it is new in the list, and its data may
+  // have been deleted and collected; nothing changes. Else kSameList.
   PeerJudgement InstallList(const GcState& peer, uint64_t my_id, bool has_data);
 
   // --- Knowledge ---
 
-  // Two replicas that may meet (kAlike) said `said` and `peer` of themselves:
-  // the terms of it. This is the one that said `said`, as it is by now; it
-  // takes over the stable time of the terms, or a later one that it agreed upon
-  // with others meanwhile, and what the peer knows. `identity_conflict`: see
-  // MergeAcknowledged.
+  // Two replicas that may meet (kSameList) said `said` and `peer` of
+  // themselves: the terms of it. This is the one that said `said`, as it is by
+  // now; it takes over the stable time of the terms, or a later one that it
+  // agreed upon with others meanwhile, and what the peer knows.
+  // `identity_conflict`: see MergeAcknowledged.
   Terms AgreeOnTerms(const GcState& said, const GcState& peer, uint64_t my_id,
                      uint64_t* identity_conflict);
 

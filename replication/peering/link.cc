@@ -271,7 +271,7 @@ rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,
       mine.gc.JudgePeer(my_id, theirs.gc, peer_id_,
                         StoreAccess::MembershipOf(replica_->db)
                             ->SaidWith(peer_id_, peer_incarnation_));
-  if (verdict.meeting != PeerVerdict::kAlike) {
+  if (verdict.verdict != PeerVerdict::kSameList) {
     return rocksdb::Status::TryAgain("reconnecting", verdict.why);
   }
   const rocksdb::Status s = AgreeWith(replica_, peer_id_, peer_incarnation_,

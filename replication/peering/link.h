@@ -80,7 +80,7 @@ class Link {
   bool stale() const { return view_->stale() || !PeerIncarnationIsCurrent(); }
 
   uint64_t peer_id() const { return peer_id_; }
-  // Expires when this goes.
+  // Expires when this is destroyed, as others can see.
   std::weak_ptr<const void> open() const { return open_; }
   bool peer_takes_streams() const { return peer_takes_streams_; }
   // For a stream in place of sessions. Valid as long as this.
@@ -104,10 +104,6 @@ class Link {
   SessionResult RunToEnd(std::string first, SessionContext context,
                          SessionReport* report);
 
-  ReplicatorContext* const replica_;
-  const Role role_;
-  const uint64_t number_;  // among all of this process
-  ListedConnection connection_;
   // Tells the peer what has changed since the set-up that tombstones may wait
   // for, and hears its news.
   rocksdb::Status Announce();
@@ -118,6 +114,10 @@ class Link {
   // The incarnation in which the peer was met is still its latest known one.
   bool PeerIncarnationIsCurrent() const;
 
+  ReplicatorContext* const replica_;
+  const Role role_;
+  const uint64_t number_;  // among all of this process
+  ListedConnection connection_;
   const std::shared_ptr<const void> open_ = std::make_shared<int>();
   std::unique_ptr<ReplicaView> view_;
   // What both said last.

@@ -84,7 +84,7 @@ class SetupTalk {
     if (!s.ok()) return s;
     s = Remember();
     if (s.ok()) return s;
-    if (setup_->meeting() == PeerVerdict::kLearn) {
+    if (setup_->verdict() == PeerVerdict::kPeerNewer) {
       SayWhyNot(ReasonOf(s), s, connection_, timeout_);
     } else if (role_ == Role::kResponder) {
       RefuseFirstSession(s);
@@ -185,9 +185,9 @@ rocksdb::Status NotTakenOver(std::string_view message) {
 // The side with the older list takes over the newer one. The other waits for it
 // to close the connection, having done so, or to say why not.
 rocksdb::Status HandOnList(ReplicatorContext* replica, const SetupResult& met,
-                           PeerVerdict meeting, Connection* connection,
+                           PeerVerdict verdict, Connection* connection,
                            std::chrono::milliseconds timeout) {
-  if (meeting == PeerVerdict::kLearn) {
+  if (verdict == PeerVerdict::kPeerNewer) {
     const rocksdb::Status s =
         StoreAccess::MembershipOf(replica->db)->Learn(met.theirs);
     if (!s.ok()) {
@@ -246,8 +246,8 @@ rocksdb::Status PerformSetup(ReplicatorContext* replica, Role role,
   met->seed = setup.seed();
   met->theirs = {setup.peer().clock, setup.peer().gc};
   if (!s.ok()) return s;
-  if (setup.meeting() != PeerVerdict::kAlike) {
-    return HandOnList(replica, *met, setup.meeting(), connection,
+  if (setup.verdict() != PeerVerdict::kSameList) {
+    return HandOnList(replica, *met, setup.verdict(), connection,
                       std::min(kSetupTimeout, replica->options.io_timeout));
   }
   return AgreeWith(replica, met->peer_id, met->peer_incarnation, met->mine,

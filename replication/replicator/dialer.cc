@@ -63,7 +63,7 @@ SessionResult Dialer::Fail(const rocksdb::Status& status, bool index_build) {
   return failed;
 }
 
-SessionResult Dialer::Meet() {
+SessionResult Dialer::RunSession() {
   return Run(!IsInCallback(),
              [this] { return link_->RunSession("", /*slot=*/true); });
 }
@@ -76,23 +76,23 @@ SessionResult Dialer::Compare(const VerifyTask& task, VerifiedPeer* peer,
 
 void Dialer::HangUp() {
   const std::lock_guard lock(mutex_);
-  if (!meeting_) link_.reset();
+  if (!busy_) link_.reset();
 }
 
 SessionResult Dialer::Run(bool patient,
                           const std::function<SessionResult()>& session) {
   std::unique_lock lock(mutex_);
-  const auto free = [this] { return !meeting_; };
+  const auto free = [this] { return !busy_; };
   if (patient) {
     free_.wait(lock, free);
   } else if (!free_.wait_for(lock, kSlotWait, free)) {
     return Busy();
   }
-  meeting_ = true;
+  busy_ = true;
   lock.unlock();
   SessionResult result = RunAlone(session);
   lock.lock();
-  meeting_ = false;
+  busy_ = false;
   free_.notify_one();
   return result;
 }

@@ -18,7 +18,7 @@
 
 namespace rocksync {
 
-// Thread-safe: one meeting at a time, others wait. In a callback, of whatever
+// Thread-safe: one session at a time, others wait. In a callback, of whatever
 // database, they do not wait for long: whoever meets may be waiting for what
 // the callback holds up. `replica` must outlive it.
 class Dialer {
@@ -27,8 +27,8 @@ class Dialer {
       : replica_(replica), address_(std::move(address)) {}
 
   // One session with the peer, connecting first if there is no link.
-  SessionResult Meet();
-  // The same, but only to compare: see Link::Compare. Busy if another meeting
+  SessionResult RunSession();
+  // The same, but only to compare: see Link::Compare. Busy if another session
   // goes on, which may take as long as there is to ship.
   SessionResult Compare(const VerifyTask& task, VerifiedPeer* peer,
                         SessionReport* report);
@@ -60,7 +60,7 @@ class Dialer {
   std::atomic<bool> retired_{false};
   std::mutex mutex_;
   std::condition_variable free_;
-  bool meeting_ = false;        // under mutex_
+  bool busy_ = false;           // under mutex_
   std::unique_ptr<Link> link_;  // whoever meets uses it
 };
 

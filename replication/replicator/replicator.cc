@@ -138,8 +138,8 @@ class ReplicatorImpl : public Replicator {
     return s.ok() ? replica_.transport->CheckAddress(peer) : s;
   }
   // Runs sessions until one is refused by nobody for being busy.
-  SessionResult MeetOnceFree(const std::string& peer,
-                             const std::function<SessionResult()>& meet);
+  SessionResult RunOnceFree(const std::string& peer,
+                            const std::function<SessionResult()>& meet);
   rocksdb::Status OpenStreams(const std::vector<PeerList::Peer>& peers);
   // The digests of every configured peer were found equal, in a session
   // that began after this reading of the wall clock; and there is one. Nobody
@@ -317,7 +317,7 @@ milliseconds ReplicatorImpl::BusyPause() {
   return milliseconds(std::uniform_int_distribution<int>(20, 120)(random_));
 }
 
-SessionResult ReplicatorImpl::MeetOnceFree(
+SessionResult ReplicatorImpl::RunOnceFree(
     const std::string& peer, const std::function<SessionResult()>& meet) {
   const auto patience = Clock::now() + replica_.options.io_timeout;
   for (int paused = 0;; ++paused) {
@@ -361,10 +361,10 @@ rocksdb::Status ReplicatorImpl::SyncNow(const std::string& peer) {
   if (rocksdb::Status s = CheckRunning(); !s.ok()) return s;
   SessionResult result;
   do {
-    result = MeetOnceFree(peer, [&] {
+    result = RunOnceFree(peer, [&] {
       return session_dialers_.WithDialer(
           peer, [this](Dialer* dialer, std::optional<size_t> number) {
-            const SessionResult met = dialer->Meet();
+            const SessionResult met = dialer->RunSession();
             if (number.has_value() && !replica_.stopping) {
               session_dialers_.RecordSession(*number, met);
             }
@@ -392,13 +392,13 @@ rocksdb::Status ReplicatorImpl::VerifyUnless(
   };
   steps.session = [&](const VerifyTask& task, VerifiedPeer* verified,
                       SessionReport* report) {
-    return MeetOnceFree(peer,
-                        [&] {
-                          return session_dialers_.WithDialer(
-                              peer, [&](Dialer* dialer, std::optional<size_t>) {
-                                return dialer->Compare(task, verified, report);
-                              });
-                        })
+    return RunOnceFree(peer,
+                       [&] {
+                         return session_dialers_.WithDialer(
+                             peer, [&](Dialer* dialer, std::optional<size_t>) {
+                               return dialer->Compare(task, verified, report);
+                             });
+                       })
         .status;
   };
   return RunVerification(

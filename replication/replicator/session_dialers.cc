@@ -143,15 +143,15 @@ void SessionDialers::Loop() {
   while (!replica_->stopping) {
     const std::optional<PeerList::Peer> due = AwaitDue();
     if (!due.has_value()) continue;
-    if (!replica_->stopping) Meet(*due);
+    if (!replica_->stopping) RunSession(*due);
     const std::lock_guard lock(mutex_);
     peers_.EndMeeting(due->number);
     ++free_;
   }
 }
 
-void SessionDialers::Meet(const PeerList::Peer& peer) {
-  RecordSession(peer.number, peer.dialer->Meet());
+void SessionDialers::RunSession(const PeerList::Peer& peer) {
+  RecordSession(peer.number, peer.dialer->RunSession());
   std::unique_lock lock(mutex_);
   const bool idle = peers_.WaitsForItsTurn(peer.number);
   lock.unlock();

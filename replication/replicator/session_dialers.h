@@ -66,7 +66,7 @@ class SessionDialers {
   // Has somebody look for the next peer that is due. REQUIRES: mutex_ is held.
   void KeepOneFree();
   // One session with a peer that is due.
-  void Meet(const PeerList::Peer& peer);
+  void RunSession(const PeerList::Peer& peer);
 
   ReplicatorContext* const replica_;
   mutable std::mutex mutex_;

@@ -59,7 +59,6 @@ class SessionCounters {
   Clock::time_point told_{};
 };
 
-// One stream's line on the board. Thread-safe.
 // How far the peer of a stream is behind: so many changes, the oldest made at
 // `since`, are not taken by it yet.
 struct StreamLag {
@@ -67,6 +66,7 @@ struct StreamLag {
   std::chrono::steady_clock::time_point since{};
 };
 
+// One stream's line on the board. Thread-safe.
 class StreamCounters {
  public:
   using Clock = std::chrono::steady_clock;

@@ -403,7 +403,7 @@ Status Applier::ContendWithQuarantined(const Family& family, const Pair& pair,
                                            indexed_->WallMs());
   };
   switch (found.verdict) {
-    case Examination::Verdict::kAgrees:
+    case Examination::Verdict::kMatches:
       *stored = found.entry;
       stored->quarantined = false;
       break;

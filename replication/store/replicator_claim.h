@@ -36,16 +36,18 @@ class ReplicatorClaim {
     return holder_ != nullptr;
   }
 
-  // Stops the replicator that has it, if there is one. A replicator that is
-  // being destroyed meanwhile waits in Release.
+  // Stops the replicator that has it, if there is one.
   void StopHolder() {
+    // Held while `stop` runs, so that a replicator which is being destroyed by
+    // another thread waits in Release until it is stopped.
     const std::lock_guard lock(mutex_);
     // A copy: the replicator releases the claim at the end.
     if (const std::function<void()> stop = stop_; stop != nullptr) stop();
   }
 
  private:
-  // Recursive, for the replicator that StopHolder stops.
+  // Recursive: the replicator that StopHolder stops calls Release on this
+  // thread.
   mutable std::recursive_mutex mutex_;
   const void* holder_ = nullptr;
   std::function<void()> stop_;

@@ -100,7 +100,7 @@ class RocksDBView final : public ReplicaView {
     return names;
   }
   bool RejectIfTooFarAhead(const Version& version) const override {
-    return store_->held_back()->Holds(version);
+    return store_->held_back()->RejectIfTooFarAhead(version);
   }
   void NoteOversized(uint32_t family, std::string_view key) const override {
     store_->held_back()->NoteOversized(families_->families()[family].name, key);

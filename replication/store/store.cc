@@ -160,8 +160,8 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
   // What was quarantined before this opening is to be resolved like the rest,
   // and not only once a scrub comes by. Once: what does not read stays
   // quarantined.
-  if (status.ok() && readied->quarantined > 0 && !quarantine_.noted()) {
-    quarantine_.Note();
+  if (status.ok() && readied->quarantined > 0 && !quarantine_.any_seen()) {
+    quarantine_.RecordSeen();
   }
   return status;
 }

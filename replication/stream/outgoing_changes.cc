@@ -14,7 +14,7 @@ using absl::Status;
 constexpr size_t kAckBytes = size_t{64} << 10;
 constexpr uint64_t kMaxSilenceMs = 10'000;
 
-Status MeetAgain() { return absl::UnavailableError("reconnecting"); }
+Status Reconnect() { return absl::UnavailableError("reconnecting"); }
 
 }  // namespace
 
@@ -77,7 +77,7 @@ Status OutgoingChanges::SendChanges(size_t max_bytes) {
   if (!status.ok()) return status;
   // A replica that is a member no more gets nothing from the moment that this
   // one knows; and ordinals of families are those of the set-up.
-  if (!host_->TermsHold()) return MeetAgain();
+  if (!host_->TermsHold()) return Reconnect();
 
   uint64_t left_out = 0;
   status = Encode(&left_out);
@@ -209,7 +209,7 @@ Status OutgoingChanges::SendPair(const AnnouncedChange& announced,
   // It may be later than all that the log has told of.
   status = host_->MakeAllDurable();
   if (!status.ok()) return status;
-  if (!host_->TermsHold()) return MeetAgain();
+  if (!host_->TermsHold()) return Reconnect();
   oldest_ms_ = host_->NowMs();
   host_->WithSpread([&](Spread* spread) {
     spread->OnGraft(host_->facts().peer_id, announced.origin, hash, oldest_ms_);

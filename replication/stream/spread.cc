@@ -13,8 +13,8 @@ ElementHash Whole(ShortHash hash) { return {hash, 0}; }
 
 }  // namespace
 
-struct Spread::Link {
-  Link(Neighbour p, const SlidingWindowOptions& options,
+struct Spread::Edge {
+  Edge(Neighbour p, const SlidingWindowOptions& options,
        const MappingSeed& seed)
       : peer(std::move(p)), known(options, seed) {}
 
@@ -44,18 +44,18 @@ MappingSeed Spread::NextSeed() {
   return seed;
 }
 
-Spread::Link* Spread::Find(uint64_t peer) const {
-  const auto link = links_.find(peer);
-  return link == links_.end() ? nullptr : link->second.get();
+Spread::Edge* Spread::Find(uint64_t peer) const {
+  const auto edge = edges_.find(peer);
+  return edge == edges_.end() ? nullptr : edge->second.get();
 }
 
 void Spread::Connect(const Neighbour& peer) {
-  links_[peer.id] = std::make_unique<Link>(peer, options_.filter, NextSeed());
+  edges_[peer.id] = std::make_unique<Edge>(peer, options_.filter, NextSeed());
   FindMesh();
 }
 
 void Spread::Disconnect(uint64_t peer) {
-  links_.erase(peer);
+  edges_.erase(peer);
   for (auto& [hash, missing] : missing_) {
     std::erase(missing, peer);
   }
@@ -65,11 +65,11 @@ void Spread::Disconnect(uint64_t peer) {
 std::vector<uint64_t> Spread::SetNeighbours(uint64_t peer,
                                             std::vector<Neighbour> neighbours) {
   std::vector<uint64_t> apart;
-  Link* const link = Find(peer);
-  if (link == nullptr) return apart;
+  Edge* const edge = Find(peer);
+  if (edge == nullptr) return apart;
   std::sort(neighbours.begin(), neighbours.end());
   const std::vector<Neighbour> before =
-      std::exchange(link->neighbours, std::move(neighbours));
+      std::exchange(edge->neighbours, std::move(neighbours));
   for (const Neighbour& other : before) {
     if (Find(other.id) != nullptr && !AreNeighbours(peer, other.id)) {
       apart.push_back(other.id);
@@ -81,15 +81,15 @@ std::vector<uint64_t> Spread::SetNeighbours(uint64_t peer,
 
 std::vector<Neighbour> Spread::neighbours() const {
   std::vector<Neighbour> all;
-  for (const auto& [id, link] : links_) all.push_back(link->peer);
+  for (const auto& [id, edge] : edges_) all.push_back(edge->peer);
   return all;
 }
 
 // As `peer` says.
 bool Spread::AreNeighbours(uint64_t peer, uint64_t other) const {
-  const Link* const link = Find(peer);
-  return link != nullptr &&
-         std::any_of(link->neighbours.begin(), link->neighbours.end(),
+  const Edge* const edge = Find(peer);
+  return edge != nullptr &&
+         std::any_of(edge->neighbours.begin(), edge->neighbours.end(),
                      [&](const Neighbour& n) { return n.id == other; });
 }
 
@@ -97,55 +97,55 @@ bool Spread::AreNeighbours(uint64_t peer, uint64_t other) const {
 // of them; all of one zone.
 void Spread::FindMesh() {
   meshed_ = true;
-  for (const auto& [id, link] : links_) {
-    meshed_ &= link->peer.zone == options_.zone &&
-               link->neighbours.size() == links_.size();
-    for (const Neighbour& other : link->neighbours) {
+  for (const auto& [id, edge] : edges_) {
+    meshed_ &= edge->peer.zone == options_.zone &&
+               edge->neighbours.size() == edges_.size();
+    for (const Neighbour& other : edge->neighbours) {
       meshed_ &= other.id == self_ || Find(other.id) != nullptr;
     }
   }
 }
 
-bool Spread::HasLinkTo(uint64_t peer, const std::string& zone) const {
+bool Spread::HasEdgeTo(uint64_t peer, const std::string& zone) const {
   const auto in_zone = [&](const Neighbour& n) { return n.zone == zone; };
   if (peer == self_) {
-    return std::any_of(links_.begin(), links_.end(), [&](const auto& link) {
-      return in_zone(link.second->peer);
+    return std::any_of(edges_.begin(), edges_.end(), [&](const auto& edge) {
+      return in_zone(edge.second->peer);
     });
   }
-  const Link* const link = Find(peer);
-  return link != nullptr &&
-         std::any_of(link->neighbours.begin(), link->neighbours.end(), in_zone);
+  const Edge* const edge = Find(peer);
+  return edge != nullptr &&
+         std::any_of(edge->neighbours.begin(), edge->neighbours.end(), in_zone);
 }
 
 // This replica takes a change over to `zone`, which came from `source` (null:
 // written here), a replica of its own zone.
-bool Spread::Crosses(const Link* source, const std::string& zone) const {
+bool Spread::Crosses(const Edge* source, const std::string& zone) const {
   if (source == nullptr || source->peer.zone != options_.zone) return true;
-  if (HasLinkTo(source->peer.id, zone)) return false;
+  if (HasEdgeTo(source->peer.id, zone)) return false;
   return std::none_of(source->neighbours.begin(), source->neighbours.end(),
                       [&](const Neighbour& n) {
                         return n.id < self_ && n.zone == options_.zone &&
-                               HasLinkTo(n.id, zone);
+                               HasEdgeTo(n.id, zone);
                       });
 }
 
 // The neighbour in `zone` that gets what crosses.
 uint64_t Spread::FirstOf(const std::string& zone) const {
   const auto first = std::find_if(
-      links_.begin(), links_.end(),
-      [&](const auto& link) { return link.second->peer.zone == zone; });
+      edges_.begin(), edges_.end(),
+      [&](const auto& edge) { return edge.second->peer.zone == zone; });
   return first->first;
 }
 
-Spread::Way Spread::WayAcross(const Link& to, const Link* source) const {
+Spread::Way Spread::WayAcross(const Edge& to, const Edge* source) const {
   const std::string& zone = to.peer.zone;
   if (source != nullptr && source->peer.zone == zone) return Way::kNone;
   if (!Crosses(source, zone)) return Way::kNone;
   return FirstOf(zone) == to.peer.id ? Way::kPush : Way::kAnnounce;
 }
 
-Spread::Way Spread::WayWithin(const Link& to, const Link* source,
+Spread::Way Spread::WayWithin(const Edge& to, const Edge* source,
                               const Spreading& change) const {
   // Between zones a replica pushes to one alone.
   const bool has_it_from_source = source != nullptr &&
@@ -157,7 +157,7 @@ Spread::Way Spread::WayWithin(const Link& to, const Link* source,
 
 Spread::Way Spread::WayTo(uint64_t peer, const Spreading& change,
                           uint64_t now_ms) {
-  Link* const to = Find(peer);
+  Edge* const to = Find(peer);
   if (to == nullptr || peer == change.source || peer == change.origin) {
     return Way::kNone;
   }
@@ -165,7 +165,7 @@ Spread::Way Spread::WayTo(uint64_t peer, const Spreading& change,
     return change.source == 0 ? Way::kPush : Way::kNone;
   }
   if (change.source == 0) held_.Insert(Whole(change.hash), now_ms);
-  const Link* const source = change.source == 0 ? nullptr : Find(change.source);
+  const Edge* const source = change.source == 0 ? nullptr : Find(change.source);
   Way way = to->peer.zone == options_.zone ? WayWithin(*to, source, change)
                                            : WayAcross(*to, source);
   if (way == Way::kNone) return way;
@@ -176,7 +176,7 @@ Spread::Way Spread::WayTo(uint64_t peer, const Spreading& change,
 
 bool Spread::Arrived(const Spreading& change, bool applied, uint64_t now_ms) {
   if (meshed_) return false;
-  Link* const from = Find(change.source);
+  Edge* const from = Find(change.source);
   if (from != nullptr) from->known.Insert(Whole(change.hash), now_ms);
   missing_.erase(change.hash);
   // What loses to a later version shows no other way by which it came.
@@ -188,23 +188,23 @@ bool Spread::Arrived(const Spreading& change, bool applied, uint64_t now_ms) {
 }
 
 // A peer may name origins that nobody has heard of.
-void Spread::MakeLazy(Link* link, uint64_t origin) const {
-  link->lazy.insert(origin);
-  if (link->lazy.size() <= options_.max_lazy) return;
-  const auto first = link->lazy.begin();
-  link->lazy.erase(*first == origin ? std::next(first) : first);
+void Spread::MakeLazy(Edge* edge, uint64_t origin) const {
+  edge->lazy.insert(origin);
+  if (edge->lazy.size() <= options_.max_lazy) return;
+  const auto first = edge->lazy.begin();
+  edge->lazy.erase(*first == origin ? std::next(first) : first);
 }
 
 void Spread::OnPrune(uint64_t peer, uint64_t origin) {
-  if (Link* const link = Find(peer)) MakeLazy(link, origin);
+  if (Edge* const edge = Find(peer)) MakeLazy(edge, origin);
 }
 
 void Spread::OnAnnounce(uint64_t peer, std::span<const ShortHash> hashes,
                         uint64_t now_ms) {
-  Link* const link = Find(peer);
-  if (link == nullptr) return;
+  Edge* const edge = Find(peer);
+  if (edge == nullptr) return;
   for (const ShortHash hash : hashes) {
-    link->known.Insert(Whole(hash), now_ms);
+    edge->known.Insert(Whole(hash), now_ms);
     if (held_.MayContain(Whole(hash), now_ms)) continue;
     const auto known = missing_.find(hash);
     if (known != missing_.end()) {
@@ -221,10 +221,10 @@ void Spread::OnAnnounce(uint64_t peer, std::span<const ShortHash> hashes,
 
 void Spread::OnGraft(uint64_t peer, uint64_t origin, ShortHash hash,
                      uint64_t now_ms) {
-  Link* const link = Find(peer);
-  if (link == nullptr) return;
-  link->lazy.erase(origin);
-  link->known.Insert(Whole(hash), now_ms);
+  Edge* const edge = Find(peer);
+  if (edge == nullptr) return;
+  edge->lazy.erase(origin);
+  edge->known.Insert(Whole(hash), now_ms);
 }
 
 std::map<uint64_t, std::vector<ShortHash>> Spread::DueGrafts(uint64_t now_ms) {
@@ -254,8 +254,8 @@ uint64_t Spread::NextDueMs() const {
 
 uint64_t Spread::RememberedForTesting(uint64_t now_ms) {
   uint64_t remembered = held_.GetStatistics(now_ms).elements;
-  for (const auto& [id, link] : links_) {
-    remembered += link->known.GetStatistics(now_ms).elements;
+  for (const auto& [id, edge] : edges_) {
+    remembered += edge->known.GetStatistics(now_ms).elements;
   }
   return remembered;
 }

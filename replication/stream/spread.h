@@ -4,20 +4,20 @@
 // Where all replicas are connected to all, whoever wrote a change sends it to
 // everybody and nobody passes it on. Elsewhere changes are passed on along a
 // tree for each origin, found as in Plumtree (Leitao, Pereira, Rodrigues:
-// Epidemic Broadcast Trees, SRDS 2007): a link begins as eager. A replica
-// that gets a change twice says Prune, and from then on the link only announces
+// Epidemic Broadcast Trees, SRDS 2007): an edge begins as eager. A replica
+// that gets a change twice says Prune, and from then on the edge only announces
 // the changes of that origin, by short hashes. A replica that misses a change
 // which was announced to it sends Graft to an announcer, which sends the change
 // and is eager again. Two rules save what would else have to be pruned:
 //  - nothing is passed on to a neighbour of the replica that it came from;
-//  - for each link there is a filter of what the peer is known to have: sent to
+//  - for each edge there is a filter of what the peer is known to have: sent to
 //    it, come from it, or announced by it. If it errs a change does not go
 //    there, and the next session brings it.
 //
 // Zones: within one as above. From one to another a change is pushed over one
-// link, by the replica at which it came into the zone, which announces it over
-// its other links to there. If that has none, by the one of its neighbours in
-// the zone with a link to there that has the smallest id.
+// edge, by the replica at which it came into the zone, which announces it over
+// its other edges to there. If that has none, by the one of its neighbours in
+// the zone with an edge to there that has the smallest id.
 
 #ifndef ROCKSYNC_REPLICATION_STREAM_SPREAD_H_
 #define ROCKSYNC_REPLICATION_STREAM_SPREAD_H_
@@ -40,7 +40,7 @@ namespace rocksync {
 
 struct SpreadOptions {
   std::string zone;  // of this replica
-  // Of each link, and of what is held here. What comes by several ways does so
+  // Of each edge, and of what is held here. What comes by several ways does so
   // within seconds. An error leaves a change to the next session, which may be
   // long in coming, so there are few.
   SlidingWindowOptions filter{.window_ms = 4'000,
@@ -50,7 +50,7 @@ struct SpreadOptions {
   uint64_t graft_ms = 200;
   // Announced changes that are waited for; more are left to sessions.
   size_t max_missing = size_t{1} << 14;
-  // Origins of which a link only announces the changes. Of more, some are sent
+  // Origins of which an edge only announces the changes. Of more, some are sent
   // over it again until the peer says Prune again.
   size_t max_lazy = size_t{1} << 12;
 };
@@ -128,21 +128,21 @@ class Spread {
   uint64_t RememberedForTesting(uint64_t now_ms);
 
  private:
-  struct Link;
+  struct Edge;
 
-  Link* Find(uint64_t peer) const;
+  Edge* Find(uint64_t peer) const;
   // By a session, from a replica that is no neighbour, or none any more: nobody
   // knows whom else it has sent a change to.
   bool IsStranger(uint64_t source) const {
     return source != 0 && Find(source) == nullptr;
   }
   bool AreNeighbours(uint64_t peer, uint64_t other) const;
-  void MakeLazy(Link* link, uint64_t origin) const;
-  bool HasLinkTo(uint64_t peer, const std::string& zone) const;
-  bool Crosses(const Link* source, const std::string& zone) const;
+  void MakeLazy(Edge* edge, uint64_t origin) const;
+  bool HasEdgeTo(uint64_t peer, const std::string& zone) const;
+  bool Crosses(const Edge* source, const std::string& zone) const;
   uint64_t FirstOf(const std::string& zone) const;
-  Way WayAcross(const Link& to, const Link* source) const;
-  Way WayWithin(const Link& to, const Link* source,
+  Way WayAcross(const Edge& to, const Edge* source) const;
+  Way WayWithin(const Edge& to, const Edge* source,
                 const Spreading& change) const;
   void FindMesh();
   MappingSeed NextSeed();
@@ -151,7 +151,7 @@ class Spread {
   const SpreadOptions options_;
   MappingSeed seed_;
   uint64_t seeds_ = 0;
-  std::map<uint64_t, std::unique_ptr<Link>> links_;
+  std::map<uint64_t, std::unique_ptr<Edge>> edges_;
   bool meshed_ = true;
   SlidingWindowFilter held_;  // what came here, or was written here
   // Who announced what has not come, in the order in which they are asked.

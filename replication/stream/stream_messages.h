@@ -23,9 +23,6 @@
 
 namespace rocksync {
 
-// A bit of SetupFacts::capabilities: this side takes streams.
-inline constexpr uint64_t kCapabilityStreams = 1;
-
 // Of a connection that a StreamOpen (MessageType::kStreamOpen) has made a
 // stream.
 enum class StreamMessageType : uint8_t {

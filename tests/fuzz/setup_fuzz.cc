@@ -54,9 +54,9 @@ void Meet(std::string_view input) {
       theirs.replica_id == Mine().replica_id) {
     std::abort();
   }
-  if ((dialer.meeting() == PeerVerdict::kAlike) !=
-          (listener.meeting() == PeerVerdict::kAlike) ||
-      (dialer.meeting() != PeerVerdict::kAlike &&
+  if ((dialer.meeting() == PeerVerdict::kSameList) !=
+          (listener.meeting() == PeerVerdict::kSameList) ||
+      (dialer.meeting() != PeerVerdict::kSameList &&
        dialer.meeting() == listener.meeting())) {
     std::abort();
   }

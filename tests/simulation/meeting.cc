@@ -145,8 +145,8 @@ bool Cluster::Meet(Link* link, int number) {
     truth_.Broke(absl::StrCat(replica->name(), " lets ", other.name(),
                               " in, which is no member any more"));
   }
-  if (side.setup->meeting() == PeerVerdict::kTeach) return false;
-  if (side.setup->meeting() == PeerVerdict::kAlike) {
+  if (side.setup->verdict() == PeerVerdict::kOursNewer) return false;
+  if (side.setup->verdict() == PeerVerdict::kSameList) {
     return AgreeOn(link, number, side.mine, side.theirs);
   }
   const absl::Status status = replica->membership->Learn(side.theirs);
@@ -230,7 +230,7 @@ void Cluster::ReceiveAnnouncement(Link* link, int number,
   const PeerJudgement verdict = mine.gc.JudgePeer(
       side.replica->id, theirs.gc, peer.replica_id,
       side.replica->membership->SaidWith(peer.replica_id, peer.incarnation));
-  if (verdict.meeting != PeerVerdict::kAlike)
+  if (verdict.verdict != PeerVerdict::kSameList)
     return Break(link, "to meet anew");
   if (!AgreeOn(link, number, mine, theirs) || number == 1) return;
   side.announced = false;

@@ -43,7 +43,7 @@ absl::Status MemoryMembership::Learn(Announcement peer) {
   GcState next = Now();
   const PeerJudgement verdict = next.InstallList(
       peer.gc, id(), old_data_count && !storage_->records().empty());
-  if (verdict.meeting != PeerVerdict::kAlike) {
+  if (verdict.verdict != PeerVerdict::kSameList) {
     return absl::FailedPreconditionError(verdict.why);
   }
   KeepProofs(Now(), &next);

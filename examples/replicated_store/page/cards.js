@@ -32,7 +32,7 @@ function isFailing(peer) {
   return Boolean(peer.last_error) && !peer.waits_for_index_build;
 }
 
-// As tombstone_gc_meeting.cc words it; of either of the two.
+// As tombstone_gc_judgement.cc words it; of either of the two.
 function whoIsNoMember(peer) {
   return /replica ([0-9a-f]{16}) is not in the member list/.exec(peer.last_error)?.[1];
 }

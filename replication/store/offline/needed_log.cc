@@ -1,5 +1,6 @@
 #include "replication/store/offline/needed_log.h"
 
+#include <algorithm>
 #include <set>
 
 #include "replication/base/rocksdb_version.h"
@@ -14,10 +15,10 @@ using rocksdb::Status;
 class FamiliesOf final : public BatchHandler {
  public:
   const std::set<uint32_t>& ids() const { return ids_; }
-  bool prepares() const { return prepares_; }
+  const TwoPhaseMarks& marks() const { return marks_; }
 
-  void TwoPhaseMark(TwoPhase mark, const Slice&) override {
-    prepares_ = prepares_ || mark == TwoPhase::kBeginPrepare;
+  void TwoPhaseMark(TwoPhase mark, const Slice& name) override {
+    marks_.Add(mark, name);
   }
   Status PutCF(uint32_t id, const Slice&, const Slice&) override {
     return See(id);
@@ -41,7 +42,7 @@ class FamiliesOf final : public BatchHandler {
   }
 
   std::set<uint32_t> ids_;
-  bool prepares_ = false;
+  TwoPhaseMarks marks_;
 };
 
 }  // namespace
@@ -52,22 +53,61 @@ rocksdb::WalFilter::WalProcessingOption NeededLog::LogRecordFound(
     bool* is_changed) {
   ++batches_;
   FamiliesOf families;
-  if (!batch.Iterate(&families).ok() || batch.Count() == 0) {
+  if (!batch.Iterate(&families).ok()) {
     return WalProcessingOption::kContinueProcessing;
   }
-  // What is prepared has the sequence numbers of its commit.
-  if (families.prepares()) {
-    return unreplayable_.LogRecordFound(log, file, batch, changed, is_changed);
+  NoteMarks(families.marks(), families.ids(), batch);
+  if (families.marks().prepares()) {
+    return WalProcessingOption::kIgnoreCurrentRecord;
   }
+  if (batch.Count() == 0) return WalProcessingOption::kContinueProcessing;
   const uint64_t last = SequenceOf(batch) + batch.Count() - 1;
-  for (const uint32_t id : families.ids()) {
+  return AreInTables(families.ids(), last)
+             ? WalProcessingOption::kIgnoreCurrentRecord
+             : unreplayable_.LogRecordFound(log, file, batch, changed,
+                                            is_changed);
+}
+
+Status NeededLog::Check(rocksdb::Env* env, const std::string& directory) const {
+  return loses_prepared_ || !prepared_.empty()
+             ? PreparedTransactionsError(directory)
+             : unreplayable_.Check(env, directory);
+}
+
+bool NeededLog::AreInTables(const std::set<uint32_t>& families,
+                            uint64_t last) const {
+  return std::all_of(families.begin(), families.end(), [&](uint32_t id) {
     const auto in_tables = in_tables_.find(id);
-    if (in_tables == in_tables_.end() || in_tables->second < last) {
-      return unreplayable_.LogRecordFound(log, file, batch, changed,
-                                          is_changed);
-    }
+    return in_tables != in_tables_.end() && in_tables->second >= last;
+  });
+}
+
+// What is prepared gets its sequence numbers with its commit, from that of the
+// batch with the mark on; what is written before that has them already.
+void NeededLog::NoteMarks(const TwoPhaseMarks& marks,
+                          const std::set<uint32_t>& families,
+                          const rocksdb::WriteBatch& batch) {
+  const uint64_t first = SequenceOf(batch);
+  for (const std::string& name : marks.prepared()) {
+    Transaction& transaction = prepared_[name];
+    transaction.families.insert(families.begin(), families.end());
+    transaction.operations += batch.Count();
+    transaction.in_tables =
+        IsWrittenBeforeCommit(batch) &&
+        AreInTables(transaction.families, first + batch.Count());
   }
-  return WalProcessingOption::kIgnoreCurrentRecord;
+  for (const std::string& name : marks.committed()) {
+    const auto prepared = prepared_.find(name);
+    if (prepared == prepared_.end()) continue;
+    const Transaction& transaction = prepared->second;
+    if (!transaction.in_tables &&
+        !AreInTables(transaction.families,
+                     first + transaction.operations - 1)) {
+      loses_prepared_ = true;
+    }
+    prepared_.erase(prepared);
+  }
+  for (const std::string& name : marks.rolled_back()) prepared_.erase(name);
 }
 
 }  // namespace rocksync

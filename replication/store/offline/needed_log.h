@@ -5,12 +5,15 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "replication/store/open/two_phase_marks.h"
 #include "replication/store/open/unreplayable_records.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
 #include "rocksdb/wal_filter.h"
 #include "rocksdb/write_batch.h"
 
@@ -34,8 +37,8 @@ class NeededLog final : public rocksdb::WalFilter {
 
   // That RocksDB has read, needed or not.
   uint64_t batches() const { return batches_; }
-  // Of those that are needed.
-  const UnreplayableRecords& unreplayable() const { return unreplayable_; }
+  // What of those that are needed cannot be replayed.
+  rocksdb::Status Check(rocksdb::Env* env, const std::string& directory) const;
 
   void ColumnFamilyLogNumberMap(
       const std::map<uint32_t, uint64_t>& log_numbers,
@@ -49,9 +52,23 @@ class NeededLog final : public rocksdb::WalFilter {
                                      bool* is_changed) override;
 
  private:
+  // One that was prepared. It is needed, unless all of it is in tables by its
+  // commit.
+  struct Transaction {
+    std::set<uint32_t> families;
+    uint64_t operations = 0;
+    bool in_tables = false;  // already, as it was written before its commit
+  };
+
+  bool AreInTables(const std::set<uint32_t>& families, uint64_t last) const;
+  void NoteMarks(const TwoPhaseMarks& marks, const std::set<uint32_t>& families,
+                 const rocksdb::WriteBatch& batch);
+
   const SequencesInTables in_tables_;
   UnreplayableRecords unreplayable_;
   uint64_t batches_ = 0;
+  std::map<std::string, Transaction> prepared_;
+  bool loses_prepared_ = false;
 };
 
 }  // namespace rocksync

@@ -156,14 +156,16 @@ Status OfflineReplica::OpenToWrite(
                : Refusal(Provenance::kIndexLost, db->GetName());
   }
   std::unique_ptr<OfflineReplica> opened(new OfflineReplica);
-  std::vector<FamilyRecord> records;
-  const Status status =
-      opened->ReadRecords(db, *index, cluster, secret, &records);
+  Records records;
+  Status status = opened->ReadRecords(db, *index, &records);
+  if (status.ok()) {
+    status = CheckRecords(db->GetName(), records, cluster, secret);
+  }
   if (!status.ok()) return status;
   std::vector<Family> families;
   for (ColumnFamilyHandle* handle : handles) {
     const bool replicated = std::any_of(
-        records.begin(), records.end(),
+        records.families.begin(), records.families.end(),
         [&](const FamilyRecord& r) { return r.id == handle->GetID(); });
     if (!replicated) continue;
     Family family;
@@ -185,24 +187,24 @@ Status OfflineReplica::OpenToWrite(
 }
 
 Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
-                                   const std::string& cluster_name,
-                                   const ClusterSecret& secret,
-                                   std::vector<FamilyRecord>* families) {
-  ClusterRecord cluster;
-  WorkRecord work;
+                                   Records* records) {
   bool has_cluster = false;
   bool has_identity = false;
   bool has_families = false;
   bool has_work = false;
   bool has_gc = false;
-  Status status = Read(db, index, kClusterRecord, &cluster, &has_cluster);
+  Status status =
+      Read(db, index, kClusterRecord, &records->cluster, &has_cluster);
   if (status.ok()) {
     status = Read(db, index, kIdentityRecord, &identity_, &has_identity);
   }
   if (status.ok()) {
-    status = Read(db, index, kFamiliesRecord, families, &has_families);
+    status =
+        Read(db, index, kFamiliesRecord, &records->families, &has_families);
   }
-  if (status.ok()) status = Read(db, index, kWorkRecord, &work, &has_work);
+  if (status.ok()) {
+    status = Read(db, index, kWorkRecord, &records->work, &has_work);
+  }
   if (status.ok()) {
     status = Read(db, index, kGcStateRecord, &gc_, &has_gc);
   }
@@ -213,31 +215,46 @@ Status OfflineReplica::ReadRecords(rocksdb::DB* db, ColumnFamilyHandle* index,
         "a part of it is lost; open it once with its program, which says "
         "what can be done (ReplicatedDB::Open)");
   }
+  return ReadMarkAndLease(db, index);
+}
+
+Status OfflineReplica::CheckRecords(const std::string& name,
+                                    const Records& records,
+                                    const std::string& cluster_name,
+                                    const ClusterSecret& secret) {
+  const ClusterRecord& cluster = records.cluster;
   if (cluster.name != cluster_name) {
     return Status::InvalidArgument(
-        "rocksync: " + db->GetName() + " belongs to cluster '" +
+        "rocksync: " + name + " belongs to cluster '" +
             EscapeText(cluster.name) + "', not '" + cluster_name + "'",
         "name the one that it belongs to "
         "(--cluster)");
   }
   if (cluster.secret_check != SecretCheck(secret)) {
     return Status::InvalidArgument(
-        "rocksync: the cluster's secret is not the one that " + db->GetName() +
-        " was indexed with");
+        "rocksync: the cluster's secret is not the one that " + name +
+            " was indexed with",
+        "name the file of that one (--secret-file)");
   }
   const bool unread =
-      work.purge || work.index_pass ||
-      std::any_of(families->begin(), families->end(),
+      records.work.purge || records.work.index_pass ||
+      std::any_of(records.families.begin(), records.families.end(),
                   [](const FamilyRecord& record) { return record.work != 0; });
   if (unread) {
     return Status::InvalidArgument(
-        "rocksync: the database " + db->GetName() +
+        "rocksync: the database " + name +
             " is not compared with its index to the end (the index build is "
             "not done)",
         "let its program open it until that is done");
   }
+  return Status::OK();
+}
+
+Status OfflineReplica::ReadMarkAndLease(rocksdb::DB* db,
+                                        ColumnFamilyHandle* index) {
   std::string bytes;
-  status = db->Get(rocksdb::ReadOptions(), index, MetaKey(kMarkRecord), &bytes);
+  Status status =
+      db->Get(rocksdb::ReadOptions(), index, MetaKey(kMarkRecord), &bytes);
   if (!status.ok() && !status.IsNotFound()) return status;
   if (status.ok() && !DecodeMark(bytes, &mark_)) {
     return Status::Corruption(

@@ -48,11 +48,22 @@ class OfflineReplica {
 
  private:
   OfflineReplica() = default;
+  struct Records {
+    ClusterRecord cluster;
+    WorkRecord work;
+    std::vector<FamilyRecord> families;
+  };
+  // All that the index has of them, some into members.
   rocksdb::Status ReadRecords(rocksdb::DB* db,
                               rocksdb::ColumnFamilyHandle* index,
-                              const std::string& cluster,
-                              const ClusterSecret& secret,
-                              std::vector<FamilyRecord>* families);
+                              Records* records);
+  rocksdb::Status ReadMarkAndLease(rocksdb::DB* db,
+                                   rocksdb::ColumnFamilyHandle* index);
+  // Whether the replica is this cluster's, and its index is built.
+  static rocksdb::Status CheckRecords(const std::string& name,
+                                      const Records& records,
+                                      const std::string& cluster_name,
+                                      const ClusterSecret& secret);
 
   std::unique_ptr<const ElementHasher> hasher_;
   std::shared_ptr<const FamilyTable> families_;

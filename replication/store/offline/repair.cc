@@ -391,7 +391,7 @@ Status Repairing::ReplayLogs(uint64_t* batches) {
       options, /*as_they_are=*/false,
       [](rocksdb::DB*, ColumnFamilyHandle*) { return Status::OK(); });
   *batches = needed.batches();
-  const Status merges = needed.unreplayable().Check(env_, directory_);
+  const Status merges = needed.Check(env_, directory_);
   return merges.ok() ? status : merges;
 }
 

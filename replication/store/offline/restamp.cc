@@ -248,6 +248,34 @@ Status OpenKeepingOptions(
   return status.ok() ? options_file.PutBack() : status;
 }
 
+// Whether nothing is in the way, found out without a change. `*claim` keeps
+// others away from then on.
+Status CheckMayRestamp(
+    const rocksdb::DBOptions& given, const rocksdb::DBOptions& options,
+    const ReplicatedDBOptions& replication, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& column_families,
+    std::unique_ptr<DirectoryClaim>* claim) {
+  Status status = CheckWalDir(given, name);
+  if (status.ok()) {
+    Marker marker;
+    const bool unmarked = ReadMarker(options.env, name, &marker).IsNotFound();
+    status = CheckPathsAreOwn(options, column_families, name,
+                              AbsolutePath(options.env, name),
+                              unmarked ? Known::kUnmarked : Known::kReplica);
+  }
+  std::string manifest;
+  if (status.ok()) {
+    status =
+        CheckReadOnly(options, replication, name, column_families, &manifest);
+  }
+  if (status.ok()) status = DirectoryClaim::Take(options.env, name, claim);
+  if (status.ok() && CurrentManifest(options.env, name) != manifest) {
+    status = Status::Busy("rocksync: another program has opened " + name,
+                          "stop it, then try again");
+  }
+  return status;
+}
+
 }  // namespace
 
 Status ReplicatedDB::Restamp(
@@ -270,24 +298,10 @@ Status ReplicatedDB::Restamp(
                            completion),
         &families);
   }
-  if (status.ok()) status = CheckWalDir(given, name);
-  if (status.ok()) {
-    Marker marker;
-    const bool unmarked = ReadMarker(options.env, name, &marker).IsNotFound();
-    status = CheckPathsAreOwn(options, column_families, name,
-                              AbsolutePath(options.env, name),
-                              unmarked ? Known::kUnmarked : Known::kReplica);
-  }
-  std::string manifest;
-  if (status.ok()) {
-    status =
-        CheckReadOnly(options, replication, name, column_families, &manifest);
-  }
   std::unique_ptr<DirectoryClaim> claim;
-  if (status.ok()) status = DirectoryClaim::Take(options.env, name, &claim);
-  if (status.ok() && CurrentManifest(options.env, name) != manifest) {
-    status = Status::Busy("rocksync: another program has opened " + name,
-                          "stop it, then try again");
+  if (status.ok()) {
+    status = CheckMayRestamp(given, options, replication, name, column_families,
+                             &claim);
   }
   if (!status.ok()) return status;
   std::vector<ColumnFamilyHandle*> handles;

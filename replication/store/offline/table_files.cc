@@ -131,10 +131,12 @@ Status TablesToKeep(Env* env, const std::string& directory,
 std::string DescribeTable(Env* env, const std::string& table) {
   const Properties properties = PropertiesOf(env, table);
   if (properties == nullptr) return {};
+  const std::string& family = properties->column_family_name;
   return std::to_string(properties->num_entries) +
          (properties->num_entries == 1 ? " entry" : " entries") +
-         " of the column family '" +
-         EscapeText(properties->column_family_name) + "'";
+         (family.empty()
+              ? " of a column family that it does not name"
+              : " of the column family '" + EscapeText(family) + "'");
 }
 
 }  // namespace rocksync

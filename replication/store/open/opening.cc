@@ -63,12 +63,15 @@ class Opening {
         predecessor_(predecessor) {}
   ~Opening();
 
-  Status Run(const std::vector<ColumnFamilyDescriptor>& column_families);
+  Status Run(const std::vector<ColumnFamilyDescriptor>& families);
   void Release(std::vector<ColumnFamilyHandle*>* handles, Opened* opened);
 
  private:
   Status BeginSalvage();
   Status OpenDatabase(const std::vector<ColumnFamilyDescriptor>& families);
+  // What is to be known of the database that is open, and then to be written
+  // to it.
+  Status TakeUp(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadRecords();
   Status JudgeProvenance();
   Status MakeIndex();
@@ -159,7 +162,11 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
   if (status.ok()) NoteWhatIsDropped();
   if (status.ok() && traces_.loss != Loss::kNone) status = BeginSalvage();
   if (status.ok()) status = OpenDatabase(families);
-  if (status.ok()) status = ReadRecords();
+  return status.ok() ? TakeUp(families) : status;
+}
+
+Status Opening::TakeUp(const std::vector<ColumnFamilyDescriptor>& families) {
+  Status status = ReadRecords();
   if (status.ok()) status = JudgeProvenance();
   if (status.ok()) {
     status = CheckKnownFamilies(replication_, name_, opened_.family_records,

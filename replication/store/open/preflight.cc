@@ -151,6 +151,10 @@ class Look {
 
   Status Open(const rocksdb::DBOptions& options,
               const std::vector<ColumnFamilyDescriptor>& families);
+  // Whatever became of Open: what the log has shown by then.
+  Status CheckLog(rocksdb::Env* env) const {
+    return filter_.unreplayable().Check(env, name_);
+  }
   // After Open was OK.
   Status Judge(PreflightResult* result);
 
@@ -223,8 +227,7 @@ bool Look::IsSealed() const {
 }
 
 Status Look::Judge(PreflightResult* result) {
-  Status status = filter_.unreplayable().Check(db_->GetEnv(), name_);
-  if (!status.ok()) return status;
+  Status status;
   traces_.has_index = !IsEmpty(index_);
   if (traces_.has_index) {
     status = ReadIndexRecords(db_.get(), index_, replication_, name_, &records_,
@@ -310,7 +313,9 @@ PreflightResult PreflightOpen(
   if (!lock.status().ok()) return result;
   Look look(replication, name, before, families);
   result.status = look.Open(options, families);
-  if (result.status.ok()) {
+  if (const Status log = look.CheckLog(options.env); !log.ok()) {
+    result.status = log;
+  } else if (result.status.ok()) {
     result.status = look.Judge(&result);
   } else if (!result.status.IsCorruption()) {
     result.status = Status::OK();

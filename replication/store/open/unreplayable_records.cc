@@ -27,27 +27,10 @@ class RecordKinds final : public BatchHandler {
  public:
   // Families that a Merge is of.
   const std::set<uint32_t>& merged() const { return merged_; }
-  bool prepares() const { return prepares_; }
-  // Names of transactions.
-  const std::vector<std::string>& prepared() const { return prepared_; }
-  const std::vector<std::string>& committed() const { return committed_; }
-  const std::vector<std::string>& rolled_back() const { return rolled_back_; }
+  const TwoPhaseMarks& marks() const { return marks_; }
 
   void TwoPhaseMark(TwoPhase mark, const Slice& name) override {
-    switch (mark) {
-      case TwoPhase::kBeginPrepare:
-        prepares_ = true;
-        return;
-      case TwoPhase::kEndPrepare:
-        prepared_.push_back(name.ToString());
-        return;
-      case TwoPhase::kCommit:
-        committed_.push_back(name.ToString());
-        return;
-      case TwoPhase::kRollback:
-        rolled_back_.push_back(name.ToString());
-        return;
-    }
+    marks_.Add(mark, name);
   }
   Status MergeCF(uint32_t id, const Slice&, const Slice&) override {
     merged_.insert(id);
@@ -65,10 +48,7 @@ class RecordKinds final : public BatchHandler {
 
  private:
   std::set<uint32_t> merged_;
-  bool prepares_ = false;
-  std::vector<std::string> prepared_;
-  std::vector<std::string> committed_;
-  std::vector<std::string> rolled_back_;
+  TwoPhaseMarks marks_;
 };
 
 // As it is replayed, none of it comes into memory.
@@ -133,16 +113,18 @@ void UnreplayableRecords::ColumnFamilyLogNumberMap(
 
 // Whether a transaction of an earlier file is lost shows at its end: a commit
 // in a file that is not read either was applied, and is in tables, as all is
-// that these files hold; one in a file that is read commits nothing.
-void UnreplayableRecords::NoteEnds(
-    uint64_t log, const std::vector<std::string>& committed,
-    const std::vector<std::string>& rolled_back) {
-  for (const std::string& name : committed) {
-    if (prepared_before_.erase(name) != 0 && IsRead(log)) {
-      loses_prepared_ = true;
-    }
+// that these files hold; one in a file that is read commits nothing, unless
+// what it commits was written before.
+void UnreplayableRecords::NoteEnds(uint64_t log, const TwoPhaseMarks& marks) {
+  for (const std::string& name : marks.committed()) {
+    const auto prepared = prepared_before_.find(name);
+    if (prepared == prepared_before_.end()) continue;
+    if (!prepared->second && IsRead(log)) loses_prepared_ = true;
+    prepared_before_.erase(prepared);
   }
-  for (const std::string& name : rolled_back) prepared_before_.erase(name);
+  for (const std::string& name : marks.rolled_back()) {
+    prepared_before_.erase(name);
+  }
 }
 
 WalProcessingOption UnreplayableRecords::LogRecordFound(
@@ -151,13 +133,12 @@ WalProcessingOption UnreplayableRecords::LogRecordFound(
   RecordKinds kinds;
   // One that does not read fails in RocksDB as well, after what it has read.
   batch.Iterate(&kinds).PermitUncheckedError();
-  NoteEnds(log, kinds.committed(), kinds.rolled_back());
-  if (kinds.prepares() &&
+  NoteEnds(log, kinds.marks());
+  if (kinds.marks().prepares() &&
       (prepared_ == Prepared::kRefused || IsWrittenBeforeCommit(batch))) {
-    if (IsRead(log)) {
-      loses_prepared_ = true;
-    } else {
-      prepared_before_.insert(kinds.prepared().begin(), kinds.prepared().end());
+    loses_prepared_ = loses_prepared_ || IsRead(log);
+    for (const std::string& name : kinds.marks().prepared()) {
+      prepared_before_[name] = IsWrittenBeforeCommit(batch);
     }
     return WalProcessingOption::kIgnoreCurrentRecord;
   }
@@ -174,13 +155,7 @@ WalProcessingOption UnreplayableRecords::LogRecordFound(
 Status UnreplayableRecords::Check(Env* env,
                                   const std::string& directory) const {
   if (loses_prepared_ || !prepared_before_.empty()) {
-    return Status::InvalidArgument(
-        "rocksync: the log of " + directory +
-            " holds transactions that a TransactionDB has prepared, which "
-            "RocksDB replays for a TransactionDB alone",
-        "let the program that uses the TransactionDB open the database, commit "
-        "or roll back what is prepared, then flush every column family "
-        "(DB::Flush), which writes the log into tables, and close it");
+    return PreparedTransactionsError(directory);
   }
   if (!merged_.has_value()) return Status::OK();
   return Status::InvalidArgument(
@@ -192,6 +167,17 @@ Status UnreplayableRecords::Check(Env* env,
       "options; or let its program open the database, which writes the log "
       "into tables, compact that family (DB::CompactRange), without which a "
       "command that reads values refuses it again, and close it");
+}
+
+Status PreparedTransactionsError(const std::string& directory) {
+  return Status::InvalidArgument(
+      "rocksync: the log of " + directory +
+          " holds transactions that a TransactionDB has prepared, which "
+          "RocksDB "
+          "replays for a TransactionDB alone",
+      "let the program that uses the TransactionDB open the database, commit "
+      "or roll back what is prepared, then flush every column family "
+      "(DB::Flush), which writes the log into tables, and close it");
 }
 
 Status CheckLogReplays(const rocksdb::DBOptions& options,
@@ -222,9 +208,11 @@ Status CheckLogReplays(const rocksdb::DBOptions& options,
   OnlyLooking looking(&records);
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
-  const Status opened = OpenPlainForReadOnly(ReadOnlyOptions(options, &looking),
-                                             name, there, &handles, &db);
-  if (!opened.ok()) return Status::OK();
+  // One that fails, as at a damaged place, has met them before that; an opening
+  // with other options may not end there.
+  OpenPlainForReadOnly(ReadOnlyOptions(options, &looking), name, there,
+                       &handles, &db)
+      .PermitUncheckedError();
   for (rocksdb::ColumnFamilyHandle* handle : handles) {
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "replication/store/open/two_phase_marks.h"
 #include "rocksdb/db.h"
 #include "rocksdb/wal_filter.h"
 #include "rocksdb/write_batch.h"
@@ -63,18 +64,21 @@ class UnreplayableRecords final : public rocksdb::WalFilter {
   };
   // Whether RocksDB reads this file of the log without allow_2pc.
   bool IsRead(uint64_t log) const { return log >= first_log_; }
-  void NoteEnds(uint64_t log, const std::vector<std::string>& committed,
-                const std::vector<std::string>& rolled_back);
+  void NoteEnds(uint64_t log, const TwoPhaseMarks& marks);
 
   const Prepared prepared_;
   std::set<std::string> without_operator_;
   std::map<uint32_t, Family> families_;  // of these, by id
   std::optional<std::string> merged_;    // the family of the first Merge
   uint64_t first_log_ = 0;               // the least of all families'
-  // Transactions in earlier ones that nothing has ended so far.
-  std::set<std::string> prepared_before_;
+  // Transactions in earlier ones that nothing has ended so far; true: of one
+  // that was written before its commit.
+  std::map<std::string, bool> prepared_before_;
   bool loses_prepared_ = false;  // or fails at one
 };
+
+// What is said of a log with prepared transactions that would be lost.
+rocksdb::Status PreparedTransactionsError(const std::string& directory);
 
 // Reads what RocksDB would replay of the log of the database `name`, with these
 // options, and writes nothing, but makes the file LOCK if it is not there. OK

@@ -17,7 +17,7 @@ bool HeldBack::Pause::Over(uint64_t now_ms) {
          until_ms_.compare_exchange_strong(until_ms, now_ms + kBetweenLinesMs);
 }
 
-bool HeldBack::Holds(const Version& version) {
+bool HeldBack::RejectIfTooFarAhead(const Version& version) {
   if (!TooFarAhead(version, indexed_->WallMs(),
                    indexed_->options().max_clock_ahead_ms)) {
     return false;

@@ -20,9 +20,10 @@ class HeldBack {
  public:
   explicit HeldBack(const IndexedDB* indexed) : indexed_(indexed) {}
 
-  // True: the version is too far ahead of this replica's clock. Names whose,
-  // and counts it.
-  bool Holds(const Version& version);
+  // True: the version is too far ahead of this replica's clock, so its pair is
+  // not taken. Counts it, and names the replica whose clock is ahead in the
+  // log.
+  bool RejectIfTooFarAhead(const Version& version);
   // For the log, once a minute, and the statistics: whose clock is ahead.
   void Name(const Version& version);
   void Count(uint64_t pairs) { pairs_ += pairs; }

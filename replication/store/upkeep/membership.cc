@@ -99,7 +99,7 @@ bool Membership::HasData() const {
 Status Membership::Learn(const Announcement& peer) {
   const std::lock_guard lock(mutex_);
   if (peer.gc.epoch <= now_.epoch) return Status::OK();
-  if (held_back_->Holds({peer.reading, 0})) {
+  if (held_back_->RejectIfTooFarAhead({peer.reading, 0})) {
     return Status::TryAgain(
         "rocksync: cannot install the member list: the peer's clock is too far "
         "ahead (max_clock_ahead_ms)",
@@ -112,7 +112,7 @@ Status Membership::Learn(const Announcement& peer) {
   GcState next = now_;
   const PeerJudgement verdict =
       next.InstallList(peer.gc, indexed_->replica_id(), HasData());
-  if (verdict.meeting != PeerVerdict::kAlike) {
+  if (verdict.verdict != PeerVerdict::kSameList) {
     return Status::InvalidArgument("rocksync: " + verdict.why);
   }
   return Install(std::move(next));

@@ -61,8 +61,9 @@ class Membership {
   rocksdb::Status SetMembers(uint64_t epoch,
                              const std::vector<uint64_t>& replica_ids);
 
-  // Takes over the newer list of a peer (PeerVerdict::kLearn). InvalidArgument:
-  // it may not be. TryAgain: the peer's clock is too far ahead.
+  // Takes over the newer list of a peer (PeerVerdict::kPeerNewer).
+  // InvalidArgument: it may not be. TryAgain: the peer's clock is too far
+  // ahead.
   rocksdb::Status Learn(const Announcement& peer);
 
   // What this replica and a peer in this incarnation have said.
@@ -77,9 +78,9 @@ class Membership {
                            uint64_t latest);
 
   // The peer, met in `incarnation`, said `peer`, this replica said `mine`, and
-  // they may meet (kAlike): takes the stable time that both come to, and what
-  // the peer knows of others and of what was purged. TryAgain: the peer was
-  // rolled back or copied, unless one of its messages was overtaken.
+  // they may meet (kSameList): takes the stable time that both come to, and
+  // what the peer knows of others and of what was purged. TryAgain: the peer
+  // was rolled back or copied, unless one of its messages was overtaken.
   rocksdb::Status Agree(const GcState& mine, uint64_t peer_id,
                         const IncarnationId& incarnation,
                         const Announcement& peer, Terms* agreed);

@@ -39,9 +39,9 @@ Verdict VerdictOf(const ElementHasher& hasher, const Family& family,
   if (!SaysAnything(entry)) return Verdict::kDiffers;
   if (!entry.tombstone && found.corrupt) return Verdict::kUnreadable;
   if (!HashFits(hasher, family, key, entry, found)) return Verdict::kDiffers;
-  if (!entry.tombstone) return Verdict::kAgrees;
+  if (!entry.tombstone) return Verdict::kMatches;
   if (found.corrupt) return Verdict::kUnreadable;
-  return found.has_value ? Verdict::kShows : Verdict::kAgrees;
+  return found.has_value ? Verdict::kShows : Verdict::kMatches;
 }
 
 // The entry that fits if one bit of `bytes` is flipped back. A tombstone that
@@ -185,7 +185,7 @@ Status PairCheck::Decide(const Family& family, const IndexKey& key,
         decision->action = Decision::Action::kRemove;
       }
       return Status::OK();
-    case Verdict::kAgrees:
+    case Verdict::kMatches:
       if (quarantined && !found.repaired) {
         decision->finding = Finding::kReleased;
       }
@@ -279,7 +279,7 @@ Status PairCheck::Write(rocksdb::WriteBatch* batch, Finding finding) {
 void PairCheck::Count(Finding finding) {
   switch (finding) {
     case Finding::kMarked:
-      quarantine_->Add();
+      quarantine_->RecordNew();
       break;
     case Finding::kReleased:
       quarantine_->CountReleased(1);
@@ -303,7 +303,7 @@ void PairCheck::Log(const Family& family, const std::string& key,
     case Verdict::kUnknown:
       what = "has no index entry";
       break;
-    case Verdict::kAgrees:
+    case Verdict::kMatches:
       what = finding == Finding::kRepaired
                  ? "has an index entry with one bit flipped"
                  : "reads and matches its index entry again";
@@ -375,7 +375,7 @@ Status PairCheck::Resolve(const Family& family, const std::string& key,
   }
   rocksdb::WriteBatch batch;
   Finding finding = Finding::kMarked;
-  if (found.verdict == Verdict::kAgrees) {
+  if (found.verdict == Verdict::kMatches) {
     finding = found.repaired ? Finding::kRepaired : Finding::kReleased;
     found.entry.quarantined = false;
     indexed_->PutEntry(&batch, index_key, found.entry);
@@ -399,7 +399,6 @@ Status PairCheck::Resolve(const Family& family, const std::string& key,
 Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
   *finding = Finding::kFine;
   const IndexReader& reader = indexed_->reader();
-  rocksdb::DB* const db = indexed_->db();
   const std::optional<std::string> place = PlaceOf(reader, index_key);
   IndexKey here;
   const bool parses = ParseIndexKey(index_key, &here);
@@ -430,35 +429,47 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
       family = families->Find(key.family_id);
       if (family == nullptr) return Status::OK();
     }
-    std::string bytes;
-    Status status =
-        db->Get(rocksdb::ReadOptions(), reader.index(), index_key, &bytes);
-    if (status.IsNotFound()) return Status::OK();
-    if (!status.ok()) return IndexError(status);
-    rocksdb::WriteBatch batch;
-    if (place.has_value()) {
-      StoredEntry there;
-      status = reader.Get(key, &there);
-      if (!status.ok() && !status.IsNotFound()) return status;
-      if (!status.ok() || !SaysAnything(there)) {
-        status = batch.Put(reader.index(), *place, bytes);
-        *finding = Finding::kRepaired;
-      }
-    }
-    if (*finding == Finding::kFine) *finding = Finding::kRemoved;
-    status = batch.Delete(reader.index(), index_key);
-    if (status.ok()) status = Write(&batch, *finding);
-    if (!status.ok()) return status;
-    rocksdb::Warn(
-        db->GetDBOptions().info_log,
-        "rocksync: corruption: an index entry under %s, which is no key's: "
-        "%s",
-        HexOf(index_key).c_str(),
-        *finding == Finding::kRepaired ? "one bit flipped back" : "removed");
+    const Status status =
+        MoveStray(index_key, place.has_value() ? &key : nullptr, finding);
+    if (!status.ok() || *finding == Finding::kFine) return status;
   }
   if (!place.has_value()) return Status::OK();
   Finding then = Finding::kFine;
   return Check(*family, std::string(key.key), &then);
+}
+
+Status PairCheck::MoveStray(const std::string& index_key, const IndexKey* to,
+                            Finding* finding) {
+  const IndexReader& reader = indexed_->reader();
+  rocksdb::DB* const db = indexed_->db();
+  std::string bytes;
+  Status status =
+      db->Get(rocksdb::ReadOptions(), reader.index(), index_key, &bytes);
+  if (status.IsNotFound()) return Status::OK();
+  if (!status.ok()) return IndexError(status);
+  rocksdb::WriteBatch batch;
+  Finding found = Finding::kRemoved;
+  if (to != nullptr) {
+    StoredEntry there;
+    status = reader.Get(*to, &there);
+    if (!status.ok() && !status.IsNotFound()) return status;
+    if (!status.ok() || !SaysAnything(there)) {
+      std::string place;
+      AppendIndexKey(&place, *to);
+      status = batch.Put(reader.index(), place, bytes);
+      found = Finding::kRepaired;
+    }
+  }
+  status = batch.Delete(reader.index(), index_key);
+  if (status.ok()) status = Write(&batch, found);
+  if (!status.ok()) return status;
+  *finding = found;
+  rocksdb::Warn(
+      db->GetDBOptions().info_log,
+      "rocksync: corruption: an index entry under %s, which is no key's: %s",
+      HexOf(index_key).c_str(),
+      found == Finding::kRepaired ? "one bit flipped back" : "removed");
+  return status;
 }
 
 }  // namespace rocksync

@@ -40,7 +40,7 @@ namespace rocksync {
 struct Examination {
   enum class Verdict : uint8_t {
     kUnknown,     // no entry
-    kAgrees,      // the entry, even if quarantined, is what the pair says
+    kMatches,     // the entry, even if quarantined, is what the pair says
     kDiffers,     // it is not; or it does not parse
     kShows,       // a good tombstone, and a pair all the same
     kUnreadable,  // RocksDB reports corruption of the pair
@@ -100,6 +100,12 @@ class PairCheck {
   rocksdb::Status CheckStray(const std::string& index_key, Finding* finding);
 
  private:
+  // Moves such an entry to where it belongs, if that is known and nothing is
+  // there, or removes it. kFine: it is gone already.
+  // REQUIRES: the stripe of `to` is held.
+  rocksdb::Status MoveStray(const std::string& index_key, const IndexKey* to,
+                            Finding* finding);
+
   // What follows from an examination.
   struct Decision {
     enum class Action : uint8_t {

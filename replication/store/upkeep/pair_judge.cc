@@ -62,34 +62,44 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
     status = Look(family, key, /*there=*/true, &evidence);
     if (!status.ok()) return status;
   }
-  StoredEntry judged;
   const bool lost = evidence == Evidence::kFileGone ||
                     (evidence == Evidence::kLogLost && !entry.quarantined);
   if (evidence == Evidence::kLogLost) evidence = Evidence::kNone;
   if (lost && known && entry.tombstone) {
     // What the deletion covered shows again.
     status = batch->Delete(family.handle(), candidate.key);
-    if (!status.ok()) return status;
-    judged = entry;
-  } else if (evidence != Evidence::kNone) {
-    const std::string_view view = current.ToStringView();
-    judged = IssuedEntry({}, &view);
-    status = indexed_->DrawVersion(indexed_->WallMs(), &judged.version);
-    if (!status.ok()) return status;
-  } else if (known || (work & kFamilyAdopting) == 0) {
-    if (known && entry.quarantined) return Status::OK();
-    // The entry keeps what it says: if the pair matches it again one day, it is
-    // released.
-    judged = known ? entry : UnknownEntry();
-    judged.quarantined = true;
-    quarantine_->Add();
-  } else {
-    judged.pending = true;
-    judged.hash_high = candidate.unversioned.high;
-    judged.hash_low = candidate.unversioned.low;
+    if (status.ok()) indexed_->PutEntry(batch, key, entry);
+    return status;
   }
-  indexed_->PutEntry(batch, key, judged);
+  if (evidence != Evidence::kNone) {
+    const std::string_view view = current.ToStringView();
+    return PutWritten(key, view, batch);
+  }
+  if (!known && (work & kFamilyAdopting) != 0) {
+    StoredEntry pending;
+    pending.pending = true;
+    pending.hash_high = candidate.unversioned.high;
+    pending.hash_low = candidate.unversioned.low;
+    indexed_->PutEntry(batch, key, pending);
+    return Status::OK();
+  }
+  if (known && entry.quarantined) return Status::OK();
+  // The entry keeps what it says: if the pair matches it again one day, it is
+  // released.
+  StoredEntry marked = known ? entry : UnknownEntry();
+  marked.quarantined = true;
+  quarantine_->RecordNew();
+  indexed_->PutEntry(batch, key, marked);
   return Status::OK();
+}
+
+Status PairJudge::PutWritten(const IndexKey& key, std::string_view value,
+                             rocksdb::WriteBatch* batch) {
+  StoredEntry entry = IssuedEntry({}, &value);
+  const Status status =
+      indexed_->DrawVersion(indexed_->WallMs(), &entry.version);
+  if (status.ok()) indexed_->PutEntry(batch, key, entry);
+  return status;
 }
 
 Status PairJudge::JudgeEntry(const Family& family, const IndexKey& key,
@@ -118,7 +128,7 @@ Status PairJudge::JudgeEntry(const Family& family, const IndexKey& key,
     if (!status.ok()) return status;
   } else {
     entry.quarantined = true;
-    quarantine_->Add();
+    quarantine_->RecordNew();
   }
   indexed_->PutEntry(batch, key, entry);
   return Status::OK();
@@ -134,7 +144,7 @@ Status PairJudge::JudgeUnreadable(const Family& family, const IndexKey& key,
   StoredEntry judged = entry != nullptr ? *entry : UnknownEntry();
   judged.quarantined = true;
   quarantine_->unreadable()->Last(family.id, name, indexed_->WallMs());
-  quarantine_->Add();
+  quarantine_->RecordNew();
   indexed_->PutEntry(batch, key, judged);
   if (++unreadable_ <= kMaxLines) {
     rocksdb::Warn(

@@ -91,6 +91,9 @@ class PairJudge {
                              rocksdb::WriteBatch* batch);
 
  private:
+  // Of a value that another program has written: a version of now.
+  rocksdb::Status PutWritten(const IndexKey& key, std::string_view value,
+                             rocksdb::WriteBatch* batch);
   // Marks a pair that does not read, unless its entry says what no pair has to
   // bear out. `entry`: null if there is none.
   rocksdb::Status JudgeUnreadable(const Family& family, const IndexKey& key,

@@ -21,17 +21,17 @@ class Quarantine {
   UnreadableKeys* unreadable() { return &unreadable_; }
 
   // A pair is quarantined from now on.
-  void Add() {
+  void RecordNew() {
     ++pairs_quarantined_;
-    Note();
+    RecordSeen();
   }
   // A pair is quarantined now, or was found to be still quarantined.
-  void Note() {
-    noted_ = true;
+  void RecordSeen() {
+    any_seen_ = true;
     last_ms_ = indexed_->WallMs();
   }
-  // Whether one was noted since the opening.
-  bool noted() const { return noted_; }
+  // Whether there was one since the opening.
+  bool any_seen() const { return any_seen_; }
   // When the last one was, by the wall clock; 0: none is known of.
   uint64_t last_ms() const { return last_ms_; }
   // Those known of until `ms` are resolved.
@@ -52,7 +52,7 @@ class Quarantine {
  private:
   const IndexedDB* const indexed_;
   UnreadableKeys unreadable_;
-  std::atomic<bool> noted_{false};
+  std::atomic<bool> any_seen_{false};
   std::atomic<uint64_t> last_ms_{0};
   std::atomic<uint64_t> pairs_quarantined_{0};
   std::atomic<uint64_t> pairs_released_{0};

@@ -40,7 +40,7 @@ rocksdb::ReadOptions Uncached() {
   return options;
 }
 
-std::string Counted(uint64_t count, const char* noun) {
+std::string WithNoun(uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
@@ -247,11 +247,11 @@ void Scrub::PassOver(const Status& status, const std::string& where,
   }
   std::string passed_over;
   if (keys_passed_over_ > 0) {
-    passed_over = Counted(keys_passed_over_, "key");
+    passed_over = WithNoun(keys_passed_over_, "key");
   }
   if (ranges_passed_over_ > 0) {
     if (!passed_over.empty()) passed_over += " and ";
-    passed_over += Counted(ranges_passed_over_, "range") + " of keys";
+    passed_over += WithNoun(ranges_passed_over_, "range") + " of keys";
   }
   pass_status_ = Status::Incomplete(
       "rocksync: the scrub passed over what does not read, and did not compare "
@@ -354,7 +354,7 @@ Status Scrub::LookAt(const IndexCursor& cursor, uint64_t* bytes) {
   if (entry.quarantined) {
     PairCheck::Finding finding = PairCheck::Finding::kFine;
     const Status status = check_.Check(*family, key, &finding);
-    if (finding == PairCheck::Finding::kFine) quarantine_->Note();
+    if (finding == PairCheck::Finding::kFine) quarantine_->RecordSeen();
     return status;
   }
   if (entry.tombstone) {

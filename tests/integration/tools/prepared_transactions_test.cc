@@ -18,6 +18,7 @@
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksync/replicated_db.h"
 #include "tests/support/file_content.h"
+#include "tests/support/open_plain.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/detach.h"
 #include "tools/diff.h"
@@ -89,7 +90,9 @@ class PreparedTransactionsTest : public testing::Test {
   }
   // `killed` is as the process that held `name` leaves it. A transaction is
   // prepared there, and committed or not.
-  enum class Flushed { kNo, kYes };  // all families, after Prepare
+  // All families, after Prepare or after Commit, with older files of the log
+  // left over.
+  enum class Flushed { kNo, kYes, kAfterCommit };
   void Kill(const std::string& name, const std::string& killed, bool commit,
             Flushed flushed = Flushed::kNo) {
     std::vector<ColumnFamilyHandle*> handles;
@@ -108,10 +111,18 @@ class PreparedTransactionsTest : public testing::Test {
       }
       ASSERT_TRUE(Ok(db->Flush({}, handles)));
     }
+    if (flushed == Flushed::kAfterCommit) {
+      ASSERT_TRUE(Ok(db->DisableFileDeletions()));
+    }
     if (commit) ASSERT_TRUE(Ok(transaction->Commit()));
+    if (flushed == Flushed::kAfterCommit) {
+      ASSERT_TRUE(Ok(db->Flush({}, handles)));
+    }
     ASSERT_TRUE(Ok(db->Put({}, "later", "1")));
     ASSERT_TRUE(Ok(db->SyncWAL()));
     CopyOpen(name, killed);
+    // An assertion of RocksDB's ends what is closed with it prepared.
+    if (!commit) EXPECT_TRUE(Ok(transaction->Rollback()));
     for (ColumnFamilyHandle* handle : handles) {
       EXPECT_TRUE(Ok(db->DestroyColumnFamilyHandle(handle)));
     }
@@ -133,13 +144,16 @@ class PreparedTransactionsTest : public testing::Test {
     }
   }
   std::string Get(const std::string& name, const std::string& key) {
-    rocksdb::DB* raw = nullptr;
-    rocksdb::Options options = options_;
+    rocksdb::DBOptions options;
     options.allow_2pc = true;  // it may not be resolved yet
-    EXPECT_TRUE(Ok(rocksdb::DB::OpenForReadOnly(options, Dir(name), &raw)));
-    const std::unique_ptr<rocksdb::DB> db(raw);
+    std::vector<ColumnFamilyHandle*> handles;
+    std::unique_ptr<rocksdb::DB> db;
+    EXPECT_TRUE(Ok(OpenPlainForReadOnly(options, Dir(name), {{"default", {}}},
+                                        &handles, &db)));
+    if (db == nullptr) return {};
     std::string value;
-    EXPECT_TRUE(Ok(db->Get({}, key, &value)));
+    EXPECT_TRUE(Ok(db->Get({}, handles[0], key, &value)));
+    EXPECT_TRUE(Ok(db->DestroyColumnFamilyHandle(handles[0])));
     return value;
   }
   static auto NamesWhatIsPrepared(const std::string& directory) {
@@ -209,6 +223,48 @@ TEST_F(PreparedTransactionsTest, OneWithLaterWritesInTablesIsRefused) {
   EXPECT_THAT(ReplicatedDB::Detach(options_, Dir("killed"), {{"default", {}}})
                   .ToString(),
               NamesWhatIsPrepared(Dir("killed")));
+}
+
+// With whatever options RocksDB finds fault with the log.
+TEST_F(PreparedTransactionsTest, OneOfADamagedLogIsRefused) {
+  Kill("db", "plain", /*commit=*/true);
+  ASSERT_TRUE(Ok(OpenReplica("replica")));
+  Kill("replica", "killed", /*commit=*/true);
+  options_.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
+  for (const std::string killed : {"plain", "killed"}) {
+    for (const auto& file : fs::directory_iterator(Dir(killed))) {
+      if (file.path().extension() != ".log" || file.file_size() < 4) continue;
+      fs::resize_file(file, file.file_size() - 3);
+    }
+    EXPECT_FALSE(OpenReplica(killed).ok());
+    EXPECT_FALSE(ReplicatedDB::Detach(options_, Dir(killed)).ok());
+  }
+}
+
+// With these policies a commit puts nothing into a memtable, and stays in a log
+// that is read.
+TEST_F(PreparedTransactionsTest, TheRemedyWorksWithEachPolicy) {
+  for (const auto policy : {rocksdb::WRITE_COMMITTED, rocksdb::WRITE_PREPARED,
+                            rocksdb::WRITE_UNPREPARED}) {
+    SCOPED_TRACE(policy);
+    policy_ = policy;
+    const std::string killed = "killed" + std::to_string(policy);
+    Kill("db" + std::to_string(policy), killed, /*commit=*/false);
+    EXPECT_THAT(OpenReplica(killed).ToString(),
+                NamesWhatIsPrepared(Dir(killed)));
+    Remedy(killed);
+    EXPECT_TRUE(Ok(OpenReplica(killed)));
+    EXPECT_EQ(Get(killed, "key"), "value");
+  }
+}
+
+// All of it is in tables, and the log is left over.
+TEST_F(PreparedTransactionsTest, RepairPassesOverWhatIsInTables) {
+  ASSERT_TRUE(Ok(OpenReplica("db")));
+  Kill("db", "killed", /*commit=*/true, Flushed::kAfterCommit);
+  EXPECT_NE(RunRepair({Dir("killed"), Dir("repaired"), {}}, out_, err_), 2)
+      << err_.str();
+  EXPECT_EQ(Get("repaired", "key"), "value");
 }
 
 TEST_F(PreparedTransactionsTest, WhatOnlyReadsSeesWhatIsCommitted) {

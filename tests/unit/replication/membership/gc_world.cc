@@ -226,19 +226,19 @@ bool GcWorld::Connect(size_t a, size_t b) {
   GcState& theirs = replicas_[b].knows;
   PeerJudgement verdict = mine.JudgePeer(IdOf(a), theirs, IdOf(b));
   const PeerJudgement other = theirs.JudgePeer(IdOf(b), mine, IdOf(a));
-  if ((verdict.meeting == PeerVerdict::kLearn) !=
-          (other.meeting == PeerVerdict::kTeach) ||
-      (verdict.meeting == PeerVerdict::kAlike) !=
-          (other.meeting == PeerVerdict::kAlike)) {
+  if ((verdict.verdict == PeerVerdict::kPeerNewer) !=
+          (other.verdict == PeerVerdict::kOursNewer) ||
+      (verdict.verdict == PeerVerdict::kSameList) !=
+          (other.verdict == PeerVerdict::kSameList)) {
     violation_ = "the two come to different verdicts: " + verdict.why;
   }
   if (shape_.fault == GcFault::kLetAnybodyIn &&
-      verdict.meeting == PeerVerdict::kOutOfReach) {
-    verdict.meeting = PeerVerdict::kAlike;
+      verdict.verdict == PeerVerdict::kOutOfReach) {
+    verdict.verdict = PeerVerdict::kSameList;
   }
-  if (verdict.meeting == PeerVerdict::kLearn) return Learn(a, b);
-  if (verdict.meeting == PeerVerdict::kTeach) return Learn(b, a);
-  if (verdict.meeting != PeerVerdict::kAlike || !MayMeet(a, b)) return false;
+  if (verdict.verdict == PeerVerdict::kPeerNewer) return Learn(a, b);
+  if (verdict.verdict == PeerVerdict::kOursNewer) return Learn(b, a);
+  if (verdict.verdict != PeerVerdict::kSameList || !MayMeet(a, b)) return false;
   Link link;
   link.said = {HeardFrom(a), HeardFrom(b)};
   link.readings = {replicas_[a].clock, replicas_[b].clock};

@@ -253,8 +253,8 @@ TEST_F(SetupTest, TheNewerListIsLearnedFromThePeer) {
   Meet();
   ASSERT_TRUE(dialer_->status().ok()) << dialer_->status();
   ASSERT_TRUE(listener_->status().ok()) << listener_->status();
-  EXPECT_EQ(dialer_->meeting(), PeerVerdict::kTeach);
-  EXPECT_EQ(listener_->meeting(), PeerVerdict::kLearn);
+  EXPECT_EQ(dialer_->verdict(), PeerVerdict::kOursNewer);
+  EXPECT_EQ(listener_->verdict(), PeerVerdict::kPeerNewer);
   EXPECT_EQ(listener_->peer().gc, dialer_facts_.gc);
 }
 

@@ -32,12 +32,12 @@ class HeldBackTest : public ::testing::Test {
 };
 
 TEST_F(HeldBackTest, HoldsWhatIsTooFarAheadAndNamesWhose) {
-  EXPECT_FALSE(held_back_.Holds(Ahead(MostAhead() - 30'000)));
-  EXPECT_FALSE(held_back_.Holds(Version{})) << "unversioned";
+  EXPECT_FALSE(held_back_.RejectIfTooFarAhead(Ahead(MostAhead() - 30'000)));
+  EXPECT_FALSE(held_back_.RejectIfTooFarAhead(Version{})) << "unversioned";
   EXPECT_EQ(Stats().pairs_held_back, 0u);
   EXPECT_EQ(Stats().held_back_replica, 0u);
 
-  EXPECT_TRUE(held_back_.Holds(Ahead(MostAhead() + 30'000)));
+  EXPECT_TRUE(held_back_.RejectIfTooFarAhead(Ahead(MostAhead() + 30'000)));
   EXPECT_EQ(Stats().pairs_held_back, 1u);
   EXPECT_EQ(Stats().held_back_replica, 0xabu);
   EXPECT_EQ(log_->Count("holding back a pair of replica 00000000000000ab"), 1u);
@@ -45,13 +45,13 @@ TEST_F(HeldBackTest, HoldsWhatIsTooFarAheadAndNamesWhose) {
 
 TEST_F(HeldBackTest, OneLineAMinute) {
   for (int i = 0; i < 3; ++i) {
-    EXPECT_TRUE(held_back_.Holds(Ahead(MostAhead() + 30'000)));
+    EXPECT_TRUE(held_back_.RejectIfTooFarAhead(Ahead(MostAhead() + 30'000)));
   }
   EXPECT_EQ(log_->Count("holding back"), 1u);
   db_.SetAhead(61'000);
   EXPECT_EQ(Stats().held_back_replica, 0u) << "not lately";
   EXPECT_EQ(Stats().pairs_held_back, 3u);
-  EXPECT_TRUE(held_back_.Holds(Ahead(MostAhead() + 30'000)));
+  EXPECT_TRUE(held_back_.RejectIfTooFarAhead(Ahead(MostAhead() + 30'000)));
   EXPECT_EQ(log_->Count("holding back"), 2u);
 }
 

@@ -53,7 +53,7 @@ class PairJudgeTest : public ::testing::Test {
     const StoredEntry now = Entry();
     return now.quarantined && now.version == before.version &&
            now.hash_high == before.hash_high &&
-           now.hash_low == before.hash_low && quarantine_.noted();
+           now.hash_low == before.hash_low && quarantine_.any_seen();
   }
   static bool IsFresh(const StoredEntry& entry) {
     return entry.version.time > kOld.time &&
@@ -128,7 +128,7 @@ TEST_F(PairJudgeTest, APairThatWasWrittenGetsAFreshVersion) {
     EXPECT_FALSE(Entry().tombstone);
     EXPECT_EQ(JudgePair(kFamilyChecking), 0u) << "it agrees now";
   }
-  EXPECT_FALSE(quarantine_.noted());
+  EXPECT_FALSE(quarantine_.any_seen());
 }
 
 // A file with the deletion went, and what it covered shows again.

@@ -205,7 +205,7 @@ PeerJudgement GcState::JudgePeer(uint64_t my_id, const GcState& peer,
       return AcknowledgedMore(*back);
     }
   }
-  return {learn ? PeerVerdict::kLearn : PeerVerdict::kTeach, ""};
+  return {learn ? PeerVerdict::kPeerNewer : PeerVerdict::kOursNewer, ""};
 }
 
 PeerJudgement GcState::InstallList(const GcState& peer, uint64_t my_id,

@@ -17,26 +17,29 @@ void ExpectVerdicts(const GcState& a, uint64_t a_id, PeerVerdict of_a,
                     const std::string& why = "") {
   const PeerJudgement mine = a.JudgePeer(a_id, b, b_id);
   const PeerJudgement other = b.JudgePeer(b_id, a, a_id);
-  EXPECT_EQ(mine.meeting, of_a) << mine.why;
-  EXPECT_EQ(other.meeting, of_b) << other.why;
+  EXPECT_EQ(mine.verdict, of_a) << mine.why;
+  EXPECT_EQ(other.verdict, of_b) << other.why;
   EXPECT_THAT(mine.why, HasSubstr(why));
   EXPECT_THAT(other.why, HasSubstr(why));
 }
 
 TEST(MeetingTest, OneList) {
   const GcState both = Of(1, {1, 2});
-  ExpectVerdicts(both, 1, PeerVerdict::kAlike, both, 2, PeerVerdict::kAlike);
+  ExpectVerdicts(both, 1, PeerVerdict::kSameList, both, 2,
+                 PeerVerdict::kSameList);
   ExpectVerdicts(
       both, 1, PeerVerdict::kNotMember, both, 3, PeerVerdict::kNotMember,
       "replica 0000000000000003 is not in the member list of epoch 1");
-  ExpectVerdicts({}, 1, PeerVerdict::kAlike, {}, 2, PeerVerdict::kAlike);
+  ExpectVerdicts({}, 1, PeerVerdict::kSameList, {}, 2, PeerVerdict::kSameList);
 }
 
 TEST(MeetingTest, TheNewerListIsLearned) {
   const GcState first = Of(1, {1, 2, 3});
   const GcState newer = Of(2, {1, 2}, first);
-  ExpectVerdicts(newer, 1, PeerVerdict::kTeach, first, 2, PeerVerdict::kLearn);
-  ExpectVerdicts(newer, 1, PeerVerdict::kTeach, {}, 2, PeerVerdict::kLearn);
+  ExpectVerdicts(newer, 1, PeerVerdict::kOursNewer, first, 2,
+                 PeerVerdict::kPeerNewer);
+  ExpectVerdicts(newer, 1, PeerVerdict::kOursNewer, {}, 2,
+                 PeerVerdict::kPeerNewer);
   ExpectVerdicts(newer, 1, PeerVerdict::kNotMember, first, 3,
                  PeerVerdict::kNotMember,
                  "epoch 2, which replica 0000000000000001 has; ");
@@ -54,7 +57,8 @@ TEST(MeetingTest, WhoWasRemovedInBetweenIsNotTakenBack) {
   const GcState first = Of(1, {1, 2, 3});
   const GcState second = Of(2, {1, 2}, first);
   const GcState third = Of(3, {1, 2, 3}, second);
-  ExpectVerdicts(third, 1, PeerVerdict::kTeach, first, 2, PeerVerdict::kLearn);
+  ExpectVerdicts(third, 1, PeerVerdict::kOursNewer, first, 2,
+                 PeerVerdict::kPeerNewer);
   ExpectVerdicts(third, 1, PeerVerdict::kConflict, first, 3,
                  PeerVerdict::kConflict, "removed in between");
 }
@@ -75,11 +79,11 @@ TEST(MeetingTest, AListFromNowhereIsNotLearned) {
 TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveCollected) {
   GcState new_member;
   GcState member = Of(1, {1, 2});
-  EXPECT_EQ(new_member.InstallList(member, 2, true).meeting,
-            PeerVerdict::kAlike);
+  EXPECT_EQ(new_member.InstallList(member, 2, true).verdict,
+            PeerVerdict::kSameList);
   EXPECT_TRUE(new_member.may_hold_deleted_pairs);
-  ExpectVerdicts(member, 1, PeerVerdict::kAlike, new_member, 2,
-                 PeerVerdict::kAlike);
+  ExpectVerdicts(member, 1, PeerVerdict::kSameList, new_member, 2,
+                 PeerVerdict::kSameList);
   Reach({5, 0}, &member);
   ExpectVerdicts(member, 1, PeerVerdict::kOutOfReach, new_member, 2,
                  PeerVerdict::kOutOfReach,
@@ -90,8 +94,8 @@ TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveCollected) {
                  PeerVerdict::kOutOfReach,
                  "replica 0000000000000002 may hold pairs");
   new_member.purged = 5;
-  ExpectVerdicts(member, 1, PeerVerdict::kAlike, new_member, 2,
-                 PeerVerdict::kAlike);
+  ExpectVerdicts(member, 1, PeerVerdict::kSameList, new_member, 2,
+                 PeerVerdict::kSameList);
   // Proven equal to a member, it is like any other.
   new_member.purged = 0;
   GcState bootstrapping = member;
@@ -101,8 +105,8 @@ TEST(MeetingTest, OldDataAreOutOfReachOnceOthersHaveCollected) {
       << "that member may lack tombstones itself";
   new_member.RecordProof(2, 1, 1, 1, member);
   EXPECT_FALSE(new_member.may_hold_deleted_pairs);
-  ExpectVerdicts(member, 1, PeerVerdict::kAlike, new_member, 2,
-                 PeerVerdict::kAlike);
+  ExpectVerdicts(member, 1, PeerVerdict::kSameList, new_member, 2,
+                 PeerVerdict::kSameList);
 }
 
 // The one that had no data, on which the first list was set, has gone.
@@ -118,7 +122,8 @@ TEST(MeetingTest, ThoseWhoAllCameWithDataAreInReachOfEachOther) {
   EXPECT_FALSE(three.may_hold_deleted_pairs);
   EXPECT_EQ(two.MergeAcknowledged(three, 2), 0u);
   ASSERT_TRUE(two.AdvanceStableTime());
-  ExpectVerdicts(two, 2, PeerVerdict::kAlike, three, 3, PeerVerdict::kAlike);
+  ExpectVerdicts(two, 2, PeerVerdict::kSameList, three, 3,
+                 PeerVerdict::kSameList);
   // A third that one of them has not reached yet.
   GcState of_three = Of(3, {2, 3, 4}, two);
   of_three.may_hold_deleted_pairs = true;
@@ -144,7 +149,7 @@ TEST(MeetingTest, ACopyRemembersInWhichEpochItCollected) {
   EXPECT_EQ(reopened, copy);
   GcState member = Of(3, {1, 2, 3, 4}, second);
   member.max_acknowledged = 5;
-  ASSERT_EQ(copy.InstallList(member, 3, true).meeting, PeerVerdict::kAlike);
+  ASSERT_EQ(copy.InstallList(member, 3, true).verdict, PeerVerdict::kSameList);
   EXPECT_EQ(copy.stable(), (StableTime{5, 2}));
   ExpectVerdicts(copy, 3, PeerVerdict::kAcknowledgedMore, first, 2,
                  PeerVerdict::kAcknowledgedMore, "has lost state");
@@ -164,7 +169,8 @@ TEST(MeetingTest, WhoAcknowledgedMoreThanItKnowsWasRolledBack) {
   SetAcknowledged(&back, {3, 8});
   kept.max_acknowledged = 3;
   back.max_acknowledged = 8;
-  ExpectVerdicts(kept, 1, PeerVerdict::kAlike, back, 2, PeerVerdict::kAlike);
+  ExpectVerdicts(kept, 1, PeerVerdict::kSameList, back, 2,
+                 PeerVerdict::kSameList);
   SetAcknowledged(&back, {3, 7});
   back.max_acknowledged = 7;
   ExpectVerdicts(kept, 1, PeerVerdict::kAcknowledgedMore, back, 2,
@@ -173,7 +179,8 @@ TEST(MeetingTest, WhoAcknowledgedMoreThanItKnowsWasRolledBack) {
   // To have heard less of others is no fault.
   SetAcknowledged(&back, {2, 9});
   back.max_acknowledged = 9;
-  ExpectVerdicts(kept, 1, PeerVerdict::kAlike, back, 2, PeerVerdict::kAlike);
+  ExpectVerdicts(kept, 1, PeerVerdict::kSameList, back, 2,
+                 PeerVerdict::kSameList);
 }
 
 // An operator sets the next list on an older state of a member's disk: what it
@@ -189,18 +196,21 @@ TEST(MeetingTest, ANewerListDoesNotHideThatItsMemberWasRolledBack) {
                  PeerVerdict::kAcknowledgedMore,
                  "replica 0000000000000002 has lost state");
   back.max_acknowledged = 8;
-  ExpectVerdicts(kept, 1, PeerVerdict::kLearn, back, 2, PeerVerdict::kTeach);
+  ExpectVerdicts(kept, 1, PeerVerdict::kPeerNewer, back, 2,
+                 PeerVerdict::kOursNewer);
   // Nor is it hidden from one that has the newer list by another way, as soon
   // as it knows of a stable time that took as much.
-  ASSERT_EQ(kept.InstallList(back, 1, true).meeting, PeerVerdict::kAlike);
+  ASSERT_EQ(kept.InstallList(back, 1, true).verdict, PeerVerdict::kSameList);
   back.max_acknowledged = 7;
-  ExpectVerdicts(kept, 1, PeerVerdict::kAlike, back, 2, PeerVerdict::kAlike);
+  ExpectVerdicts(kept, 1, PeerVerdict::kSameList, back, 2,
+                 PeerVerdict::kSameList);
   kept.reached = {8, 1};
   ExpectVerdicts(kept, 1, PeerVerdict::kAcknowledgedMore, back, 2,
                  PeerVerdict::kAcknowledgedMore);
   // Of one that came later nobody expects that it was in that epoch.
   back.members[1].since = kept.members[1].since = 2;
-  ExpectVerdicts(kept, 1, PeerVerdict::kAlike, back, 2, PeerVerdict::kAlike);
+  ExpectVerdicts(kept, 1, PeerVerdict::kSameList, back, 2,
+                 PeerVerdict::kSameList);
 }
 
 // Set on a replica that was removed, and did not know: by its list it is a
@@ -219,7 +229,8 @@ TEST(MeetingTest, AListThatFollowsAnOlderOneIsRefused) {
   }
   // Its way back.
   const GcState back = Of(3, {1, 2, 3}, kept);
-  ExpectVerdicts(back, 1, PeerVerdict::kTeach, kept, 2, PeerVerdict::kLearn);
+  ExpectVerdicts(back, 1, PeerVerdict::kOursNewer, kept, 2,
+                 PeerVerdict::kPeerNewer);
   ExpectVerdicts(back, 1, PeerVerdict::kConflict, first, 3,
                  PeerVerdict::kConflict, "was removed in between");
 }
@@ -230,10 +241,11 @@ TEST(MeetingTest, MarksOfAnotherClusterAreDroppedAtTheDoor) {
   member.max_acknowledged = 4;
   GcState copy;
   Reach({5, 3}, &copy);
-  ASSERT_EQ(copy.InstallList(member, 3, true).meeting, PeerVerdict::kAlike);
+  ASSERT_EQ(copy.InstallList(member, 3, true).verdict, PeerVerdict::kSameList);
   EXPECT_EQ(copy.reached, StableTime());
   EXPECT_EQ(copy.purged, 5u);
-  ExpectVerdicts(copy, 3, PeerVerdict::kAlike, member, 1, PeerVerdict::kAlike);
+  ExpectVerdicts(copy, 3, PeerVerdict::kSameList, member, 1,
+                 PeerVerdict::kSameList);
 }
 
 // Two set-ups of one incarnation cross on two connections.
@@ -245,15 +257,15 @@ TEST(MeetingTest, WhatWasOvertakenIsNotHeldAgainstAnybody) {
   SetAcknowledged(&old, {3, 7});
   old.max_acknowledged = 7;
   const auto verdict = [&](const Reported& mine, const Reported& theirs) {
-    return ahead.JudgePeer(1, old, 2, {mine, theirs}).meeting;
+    return ahead.JudgePeer(1, old, 2, {mine, theirs}).verdict;
   };
-  EXPECT_EQ(verdict({}, {.max_acknowledged = 8}), PeerVerdict::kAlike);
+  EXPECT_EQ(verdict({}, {.max_acknowledged = 8}), PeerVerdict::kSameList);
   EXPECT_EQ(verdict({}, {.max_acknowledged = 7}),
             PeerVerdict::kAcknowledgedMore);
   EXPECT_EQ(verdict({.max_acknowledged = 8}, {}),
             PeerVerdict::kAcknowledgedMore);
-  EXPECT_EQ(old.JudgePeer(2, ahead, 1, {{.max_acknowledged = 8}, {}}).meeting,
-            PeerVerdict::kAlike);
+  EXPECT_EQ(old.JudgePeer(2, ahead, 1, {{.max_acknowledged = 8}, {}}).verdict,
+            PeerVerdict::kSameList);
 }
 
 TEST(MeetingTest, WhoMissesItsPartInAStableTimeWasRolledBack) {
@@ -263,21 +275,23 @@ TEST(MeetingTest, WhoMissesItsPartInAStableTimeWasRolledBack) {
   newer.max_acknowledged = 8;
   GcState older = first;
   older.max_acknowledged = 8;
-  ExpectVerdicts(newer, 1, PeerVerdict::kTeach, older, 2, PeerVerdict::kLearn);
+  ExpectVerdicts(newer, 1, PeerVerdict::kOursNewer, older, 2,
+                 PeerVerdict::kPeerNewer);
   SetAcknowledged(&older, {8, 7});
   older.max_acknowledged = 7;
   ExpectVerdicts(newer, 1, PeerVerdict::kAcknowledgedMore, older, 2,
                  PeerVerdict::kAcknowledgedMore,
                  "replica 0000000000000002 has lost state");
-  EXPECT_EQ(newer.JudgePeer(1, older, 2, {{}, {.max_acknowledged = 8}}).meeting,
-            PeerVerdict::kTeach);
+  EXPECT_EQ(newer.JudgePeer(1, older, 2, {{}, {.max_acknowledged = 8}}).verdict,
+            PeerVerdict::kOursNewer);
   // It was in epoch 2 too, if that collected something.
   newer.reached.epoch = 2;
   older.max_acknowledged = 9;
   ExpectVerdicts(newer, 1, PeerVerdict::kAcknowledgedMore, older, 2,
                  PeerVerdict::kAcknowledgedMore);
   // Nothing is expected of a replica that was in no list.
-  ExpectVerdicts(newer, 1, PeerVerdict::kTeach, {}, 2, PeerVerdict::kLearn);
+  ExpectVerdicts(newer, 1, PeerVerdict::kOursNewer, {}, 2,
+                 PeerVerdict::kPeerNewer);
 }
 
 TEST(SayingsTest, CountInOneIncarnation) {
@@ -308,17 +322,17 @@ TEST(MeetingTest, ANewMemberWithOldDataDoesNotJoin) {
   Reach({5, 1}, &member);
   GcState new_member;
   const PeerJudgement verdict = new_member.InstallList(member, 2, true);
-  EXPECT_EQ(verdict.meeting, PeerVerdict::kOutOfReach);
+  EXPECT_EQ(verdict.verdict, PeerVerdict::kOutOfReach);
   EXPECT_THAT(verdict.why,
               HasSubstr("replica 0000000000000002 may hold pairs"));
   EXPECT_EQ(new_member, GcState{});
   member.stable_time = 0;  // back again
-  EXPECT_EQ(new_member.InstallList(member, 2, true).meeting,
+  EXPECT_EQ(new_member.InstallList(member, 2, true).verdict,
             PeerVerdict::kOutOfReach);
   member.stable_time = 5;
   // Empty, it does; and a copy that has collected as much.
-  EXPECT_EQ(new_member.InstallList(member, 2, false).meeting,
-            PeerVerdict::kAlike);
+  EXPECT_EQ(new_member.InstallList(member, 2, false).verdict,
+            PeerVerdict::kSameList);
   EXPECT_EQ(new_member.stable_time, 5u);
   EXPECT_EQ(new_member.purged, 5u);
   EXPECT_EQ(new_member.reached, (StableTime{5, 1}));
@@ -328,7 +342,7 @@ TEST(MeetingTest, ANewMemberWithOldDataDoesNotJoin) {
   EXPECT_FALSE(new_member.bootstrapping);
   GcState copy;
   Reach({6, 0}, &copy);
-  EXPECT_EQ(copy.InstallList(member, 2, true).meeting, PeerVerdict::kAlike);
+  EXPECT_EQ(copy.InstallList(member, 2, true).verdict, PeerVerdict::kSameList);
   EXPECT_EQ(copy.stable_time, 6u);
   EXPECT_TRUE(copy.may_hold_deleted_pairs);
   EXPECT_FALSE(copy.bootstrapping);
@@ -338,7 +352,7 @@ TEST(MeetingTest, AMemberTakesAlongWhatItsEpochHasReached) {
   GcState first = Of(1, {1, 2});
   GcState second = Of(2, {1, 2}, first);
   Reach({5, 1}, &second);
-  EXPECT_EQ(first.InstallList(second, 2, true).meeting, PeerVerdict::kAlike);
+  EXPECT_EQ(first.InstallList(second, 2, true).verdict, PeerVerdict::kSameList);
   EXPECT_EQ(first.stable(), (StableTime{5, 1}));
   EXPECT_EQ(first.purged, 5u);
   EXPECT_EQ(first.reached, (StableTime{5, 1}));
@@ -351,7 +365,8 @@ TEST(MeetingTest, WithoutListsAForgottenPastMustBeTheSame) {
   copy.stable_time = 5;
   ExpectVerdicts(copy, 1, PeerVerdict::kOutOfReach, {}, 2,
                  PeerVerdict::kOutOfReach, "have no member list");
-  ExpectVerdicts(copy, 1, PeerVerdict::kAlike, copy, 2, PeerVerdict::kAlike);
+  ExpectVerdicts(copy, 1, PeerVerdict::kSameList, copy, 2,
+                 PeerVerdict::kSameList);
   copy.purged = 5;
   GcState fell_back = copy;
   fell_back.purged = 6;
@@ -370,8 +385,8 @@ TEST(MeetingTest, WhatIsPurgedIsKnownWhateverTheStableTimeDoes) {
   SetAcknowledged(&acknowledged, {5, 0, 5});
   knows.max_acknowledged = acknowledged.max_acknowledged = 5;
   ASSERT_TRUE(acknowledged.SetMembers(2, {1, 2, 3, 4}, 1).ok());
-  ASSERT_EQ(knows.InstallList(acknowledged, 1, true).meeting,
-            PeerVerdict::kAlike);
+  ASSERT_EQ(knows.InstallList(acknowledged, 1, true).verdict,
+            PeerVerdict::kSameList);
   EXPECT_EQ(knows.stable(), (StableTime{5, 1}));
   const GcState said = knows;
   uint64_t identity_conflict = 0;
@@ -391,15 +406,15 @@ TEST(MeetingTest, WhatIsPurgedIsKnownWhateverTheStableTimeDoes) {
                  PeerVerdict::kAcknowledgedMore);
   SetAcknowledged(&older, {0, 5, 0});
   older.max_acknowledged = 5;
-  ExpectVerdicts(acknowledged, 3, PeerVerdict::kTeach, older, 2,
-                 PeerVerdict::kLearn);
+  ExpectVerdicts(acknowledged, 3, PeerVerdict::kOursNewer, older, 2,
+                 PeerVerdict::kPeerNewer);
   // A copy from before, and one from after.
   GcState copy;
-  EXPECT_EQ(copy.InstallList(acknowledged, 4, true).meeting,
+  EXPECT_EQ(copy.InstallList(acknowledged, 4, true).verdict,
             PeerVerdict::kOutOfReach);
   GcState late = acknowledged.AsNewReplica();
-  EXPECT_EQ(late.InstallList(acknowledged, 4, true).meeting,
-            PeerVerdict::kAlike);
+  EXPECT_EQ(late.InstallList(acknowledged, 4, true).verdict,
+            PeerVerdict::kSameList);
   EXPECT_EQ(late.terms(), (Terms{2, 0, 5, true}));
 }
 
