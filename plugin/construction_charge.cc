@@ -6,7 +6,7 @@
 namespace rocksync {
 namespace {
 
-// Since 7.3 cache_usage_options tells by role what to charge.
+// Since 7.3 cache_usage_options says by role what to charge.
 template <class Options>
 auto WantsCharge(const Options& options, int)
     -> decltype(options.cache_usage_options, bool()) {
@@ -20,7 +20,7 @@ auto WantsCharge(const Options& options, int)
   return decision == Decision::kEnabled;
 }
 
-// Before, there was one switch for all memory of table builders.
+// Before 7.3 there was one switch for all memory of table builders.
 template <class Options>
 auto WantsCharge(const Options& options, long)
     -> decltype(options.reserve_table_builder_memory, bool()) {

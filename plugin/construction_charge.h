@@ -15,11 +15,12 @@ class WriteBufferManager;
 
 namespace rocksync {
 
-// One per builder; not safe to share. RocksDB's own means of reserving cache
-// is internal, so this goes through a private WriteBufferManager, the public
-// class that does the same; hence the cache's statistics show it among the
-// write buffers' entries rather than as filter construction. Like the built-in
-// filters', a charge that a full cache refuses is forgone, not an error.
+// The charge of one builder; not safe to share. RocksDB's own means of
+// reserving cache is internal, so this goes through a private
+// WriteBufferManager, the public class that does the same; hence the cache's
+// statistics show it among the write buffers' entries rather than as filter
+// construction. Like the built-in filters', a charge that a full cache refuses
+// is forgone, not an error.
 class ConstructionCharge {
  public:
   // Charges nothing if the options do not ask for it or there is no cache.
@@ -28,7 +29,7 @@ class ConstructionCharge {
   ConstructionCharge(const ConstructionCharge&) = delete;
   ConstructionCharge& operator=(const ConstructionCharge&) = delete;
 
-  // From now on `bytes` are in use. Cheap if that has not changed.
+  // Sets the charge to `bytes`. Cheap if that has not changed.
   void Set(size_t bytes);
 
  private:

@@ -9,16 +9,16 @@
 namespace rocksync {
 namespace {
 
-// From this size on, allocators give memory of its own pages, and one address
-// is as well aligned as the next.
+// From this size on, allocators give a block pages of its own, and its address
+// is as well aligned the next time.
 constexpr size_t kPadFromBytes = 128 << 10;
 
-// From this size on, a filter is filled part by part.
+// From this size on, a filter is filled one part after the other.
 constexpr uint32_t kSortFromLines = (8 << 20) / kFilterLineBytes;
 
-// Zeroed memory for a filter. A large one is padded so that its lines are
-// aligned here, in the hope that RocksDB's own allocation will be placed alike
-// when it reads the filter; it is only faster if so.
+// Allocates zeroed memory for a filter. A large one is padded so that its lines
+// are aligned here, in the hope that RocksDB's own allocation will be placed
+// alike when it reads the filter; it is only faster if so.
 std::unique_ptr<char[]> Allocate(TableFilterShape* shape) {
   const size_t most = shape->bytes() + kFilterLineBytes;
   std::unique_ptr<char[]> filter(new char[most]);
@@ -36,7 +36,8 @@ FilterBuilder::FilterBuilder(const FilterBuilderConfig& config,
                              const rocksdb::BlockBasedTableOptions& options)
     : config_(config), charge_(options) {}
 
-// Both are called for every key; inlined, they save a fifth of the time.
+// Hash and Add are called for every key; inlined, they save a fifth of the
+// time.
 ROCKSYNC_INLINE uint64_t FilterBuilder::Hash(const rocksdb::Slice& key) {
   if (!started_) Start();
   return hash_(key.data(), key.size());
@@ -105,8 +106,8 @@ rocksdb::Slice FilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
   finished_ = true;
   if (!config_.detect_corruption) StartAnew();
   if (!checked.ok()) {
-    // Whoever uses the bytes regardless must not miss keys: no trailer, so
-    // every key may match.
+    // A caller that uses the bytes regardless must not miss keys: without a
+    // trailer every key may match.
     buf->reset();
     return rocksdb::Slice();
   }

@@ -1,4 +1,4 @@
-// Makes filters of keys.
+// Builds the filters of keys.
 
 #ifndef ROCKSYNC_PLUGIN_FILTER_BUILDER_H_
 #define ROCKSYNC_PLUGIN_FILTER_BUILDER_H_
@@ -27,9 +27,9 @@ struct FilterBuilderConfig {
   uint64_t (*new_seed)() = &RandomFilterSeed;  // called once for each filter
 };
 
-// Remembers 7 bytes a key until Finish, which makes the filter and starts
-// anew; so the peak is 7 bytes a key and the filter: up to 24 bits per key, no
-// more than 10 bytes a key.
+// Builds filters, one after the other. Remembers 7 bytes a key until Finish,
+// which makes the filter and starts anew. So the peak is 7 bytes a key and the
+// filter: no more than 10 bytes a key at up to 24 bits per key.
 class FilterBuilder final : public rocksdb::FilterBitsBuilder {
  public:
   FilterBuilder(const FilterBuilderConfig& config,
@@ -55,7 +55,7 @@ class FilterBuilder final : public rocksdb::FilterBitsBuilder {
   }
 #endif
 
-  // What the virtual functions of newer RocksDB versions do, in every version.
+  // These do, in every version, what newer RocksDB's virtual functions do.
   void AddKeyAndPrefix(const rocksdb::Slice& key, const rocksdb::Slice& prefix);
   size_t SpaceFor(size_t entries) const;
   double FalsePositiveRate(size_t entries, size_t bytes) const;
@@ -65,20 +65,21 @@ class FilterBuilder final : public rocksdb::FilterBitsBuilder {
   void Add(uint64_t hash);
   bool ContainsAll(const rocksdb::Slice& filter) const;
   void Charge(size_t filter_bytes);
-  void Start();      // the next filter has its seed
-  void StartAnew();  // the last one is discarded
+  void Start();      // draws the seed of the next filter
+  void StartAnew();  // discards the keys of the last one
 
   const FilterBuilderConfig config_;
   ConstructionCharge charge_;
   HashLog hashes_;
   uint64_t seed_ = 0;
-  FilterHasher hash_;  // with that seed
-  // Hashes of the latest key and prefix, by which repetitions are known: keys
-  // come in order, so only neighbours repeat.
+  FilterHasher hash_;  // hashes with seed_
+  // Hashes of the latest key and prefix, which reveal repetitions: keys come in
+  // order, so only neighbours repeat.
   std::optional<uint64_t> last_key_;
   std::optional<uint64_t> last_prefix_;
-  bool started_ = false;  // there is a seed for the filter being built
-  // hashes_ are those of the filter last finished. Read by other threads.
+  bool started_ = false;  // seed_ is that of the filter being built
+  // Whether hashes_ are those of the filter last finished. Other threads read
+  // it.
   std::atomic<bool> finished_{false};
 };
 

@@ -18,7 +18,7 @@ constexpr size_t kChecksumAt = 16;
 constexpr size_t kMagicAt = 20;
 static_assert(kMagicAt + sizeof(kMagic) == kFilterTrailerBytes);
 
-// Little-endian, whatever the machine.
+// Writes little-endian, whatever the machine.
 void Put(uint64_t value, size_t bytes, char* out) {
   for (size_t i = 0; i < bytes; ++i) {
     out[i] = static_cast<char>(value >> (8 * i));

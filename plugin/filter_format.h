@@ -1,11 +1,11 @@
-// The bytes of a filter: padding, lines of 512 bits, a trailer. The normative
+// The format of a filter: padding, lines of 512 bits, a trailer. The normative
 // text is docs/filter_format.md; this file is its only implementation.
 //
 // A key's 64-bit hash is an address (upper 32 bits) and a fingerprint (lower
 // 24), never mixed. The address names two lines: the first anywhere, the second
 // among the 16 that follow. The fingerprint names bits in each. Most of a key's
-// bits are in its first line, so that nearly all absent keys are refused after
-// looking at one line, yet the two lines fill up independently, which gives
+// bits are in its first line, so nearly all absent keys are refused after
+// looking at one line. Yet the two lines fill up independently, which gives
 // nearly the false positives of a Bloom filter that is not blocked.
 
 #ifndef ROCKSYNC_PLUGIN_FILTER_FORMAT_H_
@@ -21,7 +21,7 @@ constexpr uint32_t kFilterLineBits = 512;
 constexpr uint32_t kMaxFilterWindow = 4;  // log2 of lines
 constexpr size_t kFilterTrailerBytes = 24;
 constexpr uint32_t kMaxLineProbes = 8;
-// Below 4 GiB, the most RocksDB allows a filter block.
+// The most lines: below 4 GiB, the most RocksDB allows a filter block.
 constexpr uint32_t kMaxFilterLines = (uint32_t{1} << 26) - 1;
 
 // Multipliers of the fingerprint, one per probe: the leading 24 fractional bits
@@ -39,7 +39,7 @@ struct FilterProbes {
   uint32_t second = 0;  // in its second, 1 to 8
 };
 
-// How a filter is laid out, without its bits.
+// The layout of a filter, without its bits.
 struct TableFilterShape {
   uint64_t seed = 0;        // of the keys' hashes
   uint32_t line_count = 0;  // 0: no key was added
@@ -58,15 +58,16 @@ struct FilterLines {
   uint64_t second;
 };
 
-// The second line is one of the 2^FilterWindow(line_count) that follow the
-// first: up to 16, but never the first again if there are two. line_count > 0.
+// Returns log2 of the window: the second line is one of the 2^window that
+// follow the first. There are up to 16, but never the first again if there are
+// two or more lines. REQUIRES: line_count > 0.
 inline uint32_t FilterWindow(uint32_t line_count) {
   uint32_t window = kMaxFilterWindow;
   while (window > 0 && (uint32_t{1} << window) >= line_count) --window;
   return window;
 }
 
-// `window` is FilterWindow(line_count).
+// Finds a key's lines. `window` is FilterWindow(line_count).
 inline FilterLines LocateLines(uint64_t hash, uint64_t line_count,
                                uint32_t window) {
   // A 32.32 fixed-point product: its integer part is the first line, its
@@ -80,7 +81,7 @@ inline FilterLines LocateLines(uint64_t hash, uint64_t line_count,
                      : wrapped};
 }
 
-// The bit in its line, 0 to 511, of probe `number`.
+// Returns the bit that probe `number` means in its line, 0 to 511.
 inline uint32_t ProbeBit(uint64_t hash, uint32_t number) {
   return (static_cast<uint32_t>(hash) * kProbeMultipliers[number]) >> 23;
 }
@@ -89,8 +90,8 @@ inline uint32_t ProbeBit(uint64_t hash, uint32_t number) {
 void EncodeFilterTrailer(const TableFilterShape& shape, char* out);
 
 // Reads the trailer of a filter of `size` bytes at `data`, any alignment.
-// False if these bytes are not exactly one undamaged filter of this format;
-// then *shape is unspecified. The lines themselves cannot be checked.
+// Returns false if these bytes are not exactly one undamaged filter of this
+// format; then *shape is unspecified. The lines themselves cannot be checked.
 bool DecodeFilterTrailer(const char* data, size_t size,
                          TableFilterShape* shape);
 

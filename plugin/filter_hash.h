@@ -1,10 +1,10 @@
-// XXH3, 64 bits, with a seed.
+// The hash of keys: XXH3, 64 bits, with a seed.
 
 #ifndef ROCKSYNC_PLUGIN_FILTER_HASH_H_
 #define ROCKSYNC_PLUGIN_FILTER_HASH_H_
 
-// Inside RocksDB's own build its copy of xxHash, which is linked there anyway.
-// Elsewhere the installed header alone, inlined: nothing has to be linked.
+// RocksDB's own build has a copy of xxHash, which is linked there anyway.
+// Elsewhere the installed header alone is inlined: nothing has to be linked.
 #if __has_include(<util/xxhash.h>)
 #include <util/xxhash.h>
 #else
@@ -30,14 +30,14 @@ __attribute__((noinline)) inline uint64_t HashLongFilterKey(const char* key,
   return XXH3_64bits_withSeed(key, size, seed);
 }
 
-// Keys up to 16 bytes are hashed inline. What XXH3 does for longer ones,
-// inlined, would cost short ones the saving of registers.
+// Hashes a key; keys up to 16 bytes inline. What XXH3 does for longer ones,
+// inlined, would make short ones save registers as well.
 inline uint64_t HashFilterKey(const char* key, size_t size, uint64_t seed) {
   if (size <= 16) return XXH3_64bits_withSeed(key, size, seed);
   return HashLongFilterKey(key, size, seed);
 }
 
-// The same function with what it derives from the seed kept, for many keys.
+// Computes HashFilterKey for many keys: keeps what XXH3 derives from the seed.
 class FilterHasher {
  public:
   FilterHasher() : FilterHasher(0) {}
@@ -54,13 +54,14 @@ class FilterHasher {
     return HashFilterKey(key, size, seed_);
   }
 
-  // Keys of 9 to 16 bytes.
+  // Returns true for keys of 9 to 16 bytes.
   static bool IsUsual(size_t size) { return size - 9 < 8; }
-  // Keys of 17 to 32 bytes.
+  // Returns true for keys of 17 to 32 bytes.
   static bool IsLonger(size_t size) { return size - 17 < 16; }
 
-  // XXH3's branch for these (XXH3_len_9to16_64b in its reference); the
-  // constants are words 3 xor 4 and 5 xor 6 of its default secret.
+  // Hashes a usual key: XXH3's branch for these (XXH3_len_9to16_64b in its
+  // reference); the constants are words 3 xor 4 and 5 xor 6 of its default
+  // secret.
   uint64_t HashUsual(const char* key, size_t size) const {
     const uint64_t low = Read(key) ^ low_;
     const uint64_t high = Read(key + size - 8) ^ high_;
@@ -68,7 +69,8 @@ class FilterHasher {
                      FoldedProduct(low, high));
   }
 
-  // And for these (the last part of XXH3_len_17to128_64b), with words 0 to 3.
+  // Hashes a longer key: the last part of XXH3_len_17to128_64b, with words 0 to
+  // 3.
   uint64_t HashLonger(const char* key, size_t size) const {
     const char* end = key + size;
     return Avalanche(

@@ -1,9 +1,9 @@
-// The one place that knows RocksDB's internal filter interface. Public headers
+// RocksDB's internal filter interface; only this file knows it. Public headers
 // only forward-declare FilterBitsBuilder and FilterBitsReader, but a policy has
-// to return them, so they are declared here with their virtual functions in
-// the order RocksDB calls them. Two functions were inserted over time; nothing
-// else has changed from 7.0.3 to 11.9. A release outside that range has to be
-// looked at before the range is widened.
+// to return them, so they are declared here with their virtual functions in the
+// order RocksDB calls them. Two functions were inserted over time; nothing else
+// has changed from 7.0.3 to 11.9. A release outside that range has to be looked
+// at before the range is widened.
 
 #ifndef ROCKSYNC_PLUGIN_FILTER_INTERFACE_H_
 #define ROCKSYNC_PLUGIN_FILTER_INTERFACE_H_
@@ -39,7 +39,8 @@ namespace ROCKSDB_NAMESPACE {
 
 // Collects keys and makes filters of them:
 //   ((AddKey | AddKeyAndAlt)* Finish MaybePostVerify?)*
-// One thread at a time, except that EstimateEntriesAdded may be called beside.
+// Used by one thread at a time, except that EstimateEntriesAdded may be called
+// concurrently.
 class FilterBitsBuilder {
  public:
   virtual ~FilterBitsBuilder() {}
@@ -48,30 +49,30 @@ class FilterBitsBuilder {
   // Adds a key and its prefix, recognising repetitions of either.
   virtual void AddKeyAndAlt(const Slice& key, const Slice& alt) = 0;
 #endif
-  // The number of distinct entries added since the last Finish; 0 if and only
-  // if nothing was added.
+  // Returns the number of distinct entries added since the last Finish; 0 if
+  // and only if nothing was added.
   virtual size_t EstimateEntriesAdded() = 0;
-  // The filter, which stays valid as long as *buf.
+  // Returns the filter, which stays valid as long as *buf.
   virtual Slice Finish(std::unique_ptr<const char[]>* buf) = 0;
-  // The same; a failed check of the keys in memory is told in *status.
+  // Returns the filter; *status tells if a check of the keys in memory failed.
   virtual Slice Finish(std::unique_ptr<const char[]>* buf, Status* status) = 0;
   // Checks that the filter just made contains every key it was made of.
   virtual Status MaybePostVerify(const Slice& filter) = 0;
-  // How many keys a filter of so many bytes is good for.
+  // Returns how many keys a filter of so many bytes is good for.
   virtual size_t ApproximateNumEntries(size_t bytes) = 0;
 #if ROCKSYNC_FILTER_HAS_CALCULATE_SPACE
-  // The size in bytes of a filter for so many keys.
+  // Returns the size in bytes of a filter for so many keys.
   virtual size_t CalculateSpace(size_t entries) = 0;
-  // The false positive rate of a filter of `bytes` holding `entries` keys.
+  // Returns the false positive rate of a filter of `bytes` with `entries` keys.
   virtual double EstimatedFpRate(size_t entries, size_t bytes) = 0;
 #endif
 };
 
-// Answers for one filter. Any number of threads.
+// Answers for one filter. Safe to use from any number of threads.
 class FilterBitsReader {
  public:
   virtual ~FilterBitsReader() {}
-  // False only if the key was not added.
+  // Returns false only if the key was not added.
   virtual bool MayMatch(const Slice& key) = 0;
   virtual void MayMatch(int count, Slice** keys, bool* may_match) = 0;
 };
@@ -80,16 +81,16 @@ class FilterBitsReader {
 
 namespace rocksync {
 
-// Which of the layouts above a RocksDB version uses: 0, 1 or 2.
+// Returns which of the layouts above a RocksDB version uses: 0, 1 or 2.
 constexpr int FilterInterfaceLayout(int major, int minor) {
   const int version = ROCKSYNC_ROCKSDB_VERSION(major, minor, 0);
   return (version >= ROCKSYNC_ROCKSDB_VERSION(9, 6, 0) ? 1 : 0) +
          (version >= ROCKSYNC_ROCKSDB_VERSION(10, 9, 0) ? 1 : 0);
 }
 
-// Whether the RocksDB library in this process uses the layout compiled in
-// here. A shared library of another minor version under the same name might
-// not; then no builder may be handed to it. Asked once and remembered.
+// Returns whether the RocksDB library in this process uses the layout compiled
+// in here. A shared library of another minor version under the same name might
+// not; then no builder may be handed to it. Determined once and remembered.
 bool FilterInterfaceMatchesLibrary();
 
 }  // namespace rocksync

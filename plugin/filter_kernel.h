@@ -1,5 +1,5 @@
-// The inner loops, once per instruction set. All set and test the same bits;
-// which one runs is decided when the program does.
+// Kernels are the inner loops, once per instruction set. All of them set and
+// test the same bits; which one runs is decided at run time.
 
 #ifndef ROCKSYNC_PLUGIN_FILTER_KERNEL_H_
 #define ROCKSYNC_PLUGIN_FILTER_KERNEL_H_
@@ -22,20 +22,22 @@ struct FilterView {
   const char* lines = nullptr;
   uint32_t line_count = 0;
   uint32_t window = 0;  // FilterWindow(line_count)
-  // Of the first line's probes and, from the ninth on, the second's. Each eight
-  // are filled up by repeating: testing a bit twice costs a vector nothing.
+  // Multipliers of the first line's probes and, from the ninth on, the
+  // second's. Each eight are filled up by repetition: testing a bit twice costs
+  // a vector nothing.
   const uint32_t* multipliers = nullptr;
-  // Last, so that what keys of 9 to 16 bytes need fits into one cache line.
+  // Comes last, so that what keys of 9 to 16 bytes need fits into one cache
+  // line.
   FilterHasher hash;
 };
 
 struct FilterKernel {
   const char* name;  // "portable", "avx2", "avx512"
 
-  // A reader, owned by the caller, of a filter that outlives it.
+  // Makes a reader, owned by the caller, of a filter that outlives it.
   rocksdb::FilterBitsReader* (*new_reader)(const FilterView& filter);
 
-  // Whether the key of this hash may have been added.
+  // Returns whether the key of this hash may have been added.
   bool (*test)(const FilterView& filter, uint64_t hash);
 
   // Sets the bits of keys given by their hashes. `lines` has room for
@@ -46,11 +48,11 @@ struct FilterKernel {
 
 const FilterKernel& PortableFilterKernel();
 
-// Null where the compiler or this processor cannot run them.
+// Return null if the compiler or this processor cannot run the kernel.
 const FilterKernel* Avx2FilterKernel();
 const FilterKernel* Avx512FilterKernel();
 
-// The fastest one here. Decided once.
+// Returns the fastest kernel of this processor. Decided once.
 const FilterKernel& BestFilterKernel();
 
 }  // namespace rocksync

@@ -1,5 +1,6 @@
-// AVX2: the eight probes of a line at once. Functions are compiled for AVX2
-// one by one, so that no flag of this file can leak into shared inline code.
+// The AVX2 kernel tests the eight probes of a line at once. Functions are
+// compiled for AVX2 one by one, so that no flag of this file can leak into
+// shared inline code.
 
 #include "plugin/filter_kernel.h"
 
@@ -14,7 +15,7 @@
 namespace rocksync {
 namespace {
 
-// One bit a lane: the bit that the lane's probe means in its 32-bit word.
+// Returns one bit a lane: the bit that its probe means in its 32-bit word.
 ROCKSYNC_AVX2 inline __m256i Bits(__m256i products) {
   const __m256i shift =
       _mm256_and_si256(_mm256_srli_epi32(products, 23), _mm256_set1_epi32(31));
@@ -28,7 +29,7 @@ ROCKSYNC_AVX2 inline __m256i Products(uint64_t hash,
       _mm256_load_si256(reinterpret_cast<const __m256i*>(multipliers)));
 }
 
-// Word by word: two probes of a key may mean the same one.
+// Sets bits word by word: two probes of a key may mean the same word.
 ROCKSYNC_AVX2 inline void SetLine(char* line, uint64_t hash,
                                   const uint32_t* multipliers,
                                   uint32_t probes) {
@@ -81,8 +82,8 @@ struct Avx2Lines {
   ROCKSYNC_AVX2 static inline bool Test(const char* line, uint64_t hash,
                                         const uint32_t* multipliers) {
     const __m256i products = Products(hash, multipliers);
-    // The top bit of a product chooses the half of the line, the next three the
-    // word in it.
+    // The top bit of a product chooses the half of the line, the next three
+    // bits the word in it.
     const __m256i word = _mm256_srli_epi32(products, 28);
     const auto* halves = reinterpret_cast<const __m256i*>(line);
     const __m256i low =

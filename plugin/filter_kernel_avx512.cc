@@ -1,5 +1,6 @@
-// AVX-512 (F alone): a whole line in one register. Functions are compiled for
-// it one by one, so that no flag of this file can leak into shared inline code.
+// The AVX-512 kernel (F and VL) has a whole line in one register. Functions are
+// compiled for it one by one, so that no flag of this file can leak into shared
+// inline code.
 
 #include "plugin/filter_kernel.h"
 
@@ -19,7 +20,7 @@
 namespace rocksync {
 namespace {
 
-// One bit a lane: the bit that the lane's probe means in its 32-bit word.
+// Returns one bit a lane: the bit that its probe means in its 32-bit word.
 // Rotation counts modulo 32, as wanted.
 ROCKSYNC_AVX512 inline __m512i Bits(__m512i products) {
   return _mm512_rolv_epi32(_mm512_set1_epi32(1),
@@ -82,7 +83,7 @@ ROCKSYNC_DEFINE_FILTER_READER(Avx512Lines, ROCKSYNC_AVX512)
 
 }  // namespace
 
-// Bits are set by the AVX2 kernel: wider registers, taken apart word by word,
+// The AVX2 kernel sets the bits: wider registers, taken apart word by word,
 // take up to 1.6 times as long on Intel's processors.
 const FilterKernel* Avx512FilterKernel() {
   const FilterKernel* const narrow = Avx2FilterKernel();

@@ -1,16 +1,16 @@
-// What the kernels share: where a key's lines are and in which order memory is
-// fetched. A kernel supplies how lines are found, tested and filled:
+// The loops that kernels share: where a key's lines are and in which order
+// memory is fetched. A kernel supplies how lines are found, tested and filled:
 //
 //   struct Lines {
-//     // PureLeaves the lines of so many keys of a batch, from `at` on.
+//     // Locate finds the lines of so many keys of a batch, from `at` on.
 //     static constexpr size_t kLocated;
 //     static void Locate(uint64_t line_count, uint32_t window, size_t at,
 //                        KeyBatch* batch);
-//     // Whether a line has a key's bits; `multipliers` are eight of a
+//     // Returns whether a line has a key's bits; `multipliers` are eight of a
 //     // FilterView.
 //     static bool Test(const char* line, uint64_t hash,
 //                      const uint32_t* multipliers);
-//     // Whether both of its lines do; all sixteen.
+//     // Returns whether both lines do; `multipliers` are all sixteen.
 //     static bool TestBoth(const char* first, const char* second,
 //                          uint64_t hash, const uint32_t* multipliers);
 //     // Sets a key's bits in both of its lines.
@@ -36,31 +36,31 @@
 namespace rocksync {
 
 constexpr size_t kKernelBatch = 32;  // RocksDB's own batches are no larger
-// RocksDB splits a batch among the files: so many of its keys, or fewer, are
-// asked for one by one, since a batch of them would cost more than it saves.
+// RocksDB splits a batch among the files. So many of its keys, or fewer, are
+// tested one by one, since a batch of them would cost more than it saves.
 constexpr int kFewKeys = 3;
-// Filters up to a megabyte, the usual size of a second cache, are near.
+// Filters up to a megabyte, the usual size of a second-level cache, are near.
 constexpr uint32_t kNearLines = (1 << 20) / kFilterLineBytes;
 
-// Keys under way, with the places of their lines in bytes.
+// Keys in progress, with the places of their lines in bytes.
 struct KeyBatch {
   alignas(64) uint64_t hashes[kKernelBatch];
   alignas(64) uint64_t first[kKernelBatch];
   alignas(64) uint64_t second[kKernelBatch];
 };
 
-// PureLeaves the lines of the hashes in the batch.
+// Finds the lines of the hashes in the batch.
 template <class Lines>
 ROCKSYNC_INLINE void LocateBatch(uint64_t line_count, uint32_t window,
                                  size_t count, KeyBatch* batch) {
-  // Up to a whole group: places that nobody looks at.
+  // The batch is filled up to a whole group; these places are never used.
   for (size_t i = count; i % Lines::kLocated != 0; ++i) batch->hashes[i] = 0;
   for (size_t i = 0; i < count; i += Lines::kLocated) {
     Lines::Locate(line_count, window, i, batch);
   }
 }
 
-// A line straddles two cache lines where the filter is not aligned.
+// Prefetches a line. It straddles two cache lines if the filter is not aligned.
 ROCKSYNC_INLINE void PrefetchLine(const char* line) {
   __builtin_prefetch(line);
   if (reinterpret_cast<uintptr_t>(line) % kFilterLineBytes != 0) {
@@ -68,10 +68,10 @@ ROCKSYNC_INLINE void PrefetchLine(const char* line) {
   }
 }
 
-// In a near filter without a branch between the lines: the processor itself
-// overlaps queries, and there is nothing to mispredict, whatever share of the
-// keys is present. In a far one a line costs more than a wrong guess: the
-// second is fetched only where the first has all bits.
+// Tests a key. In a near filter there is no branch between the lines: the
+// processor itself overlaps queries, and there is nothing to mispredict,
+// whatever share of the keys is present. In a far one a line costs more than a
+// misprediction: the second is fetched only if the first has all bits.
 template <class Lines>
 ROCKSYNC_INLINE bool TestHash(const FilterView& filter, uint64_t hash) {
   const FilterLines at = LocateLines(hash, filter.line_count, filter.window);
@@ -94,8 +94,8 @@ ROCKSYNC_INLINE void TestNear(const FilterView& filter, size_t count,
   }
 }
 
-// In three passes: fetch the first lines; test these and fetch the second lines
-// of the few that remain; test those.
+// Tests keys in three passes: fetches the first lines; tests these and fetches
+// the second lines of the few keys that remain; tests those.
 template <class Lines>
 ROCKSYNC_INLINE void TestFar(const FilterView& filter, size_t count,
                              const KeyBatch& batch, bool* may_match) {
@@ -108,7 +108,8 @@ ROCKSYNC_INLINE void TestFar(const FilterView& filter, size_t count,
     const bool passed = Lines::Test(filter.lines + batch.first[i],
                                     batch.hashes[i], filter.multipliers);
     may_match[i] = passed;
-    // Without a branch: most often a line that was just read, at no cost.
+    // There is no branch: most often this is a line that was just read, at no
+    // cost.
     PrefetchLine(filter.lines + (passed ? batch.second[i] : batch.first[i]));
     left[left_count] = static_cast<uint32_t>(i);
     left_count += passed;
@@ -120,7 +121,7 @@ ROCKSYNC_INLINE void TestFar(const FilterView& filter, size_t count,
   }
 }
 
-// Up to kKernelBatch keys.
+// Tests up to kKernelBatch keys.
 template <class Lines>
 ROCKSYNC_INLINE void TestBatch(const FilterView& filter, size_t count,
                                rocksdb::Slice** keys, bool* may_match) {
@@ -164,10 +165,10 @@ ROCKSYNC_INLINE void AddHashes(char* lines, const TableFilterShape& shape,
 
 }  // namespace rocksync
 
-// Define, in an anonymous namespace, NewReader and Test, or Add, of a kernel
-// for `Lines`, compiled with `TARGET` attributes. Keys of usual and of other
-// sizes get functions of their own: in one, what XXH3 does for the others would
-// cost the usual ones the saving of registers.
+// These macros define NewReader and Test, or Add, of a kernel for `Lines`, in
+// an anonymous namespace, compiled with `TARGET` attributes. Keys of usual and
+// of other sizes get functions of their own: in one, what XXH3 does for the
+// others would make the usual ones save registers as well.
 #define ROCKSYNC_DEFINE_FILTER_READER(Lines, TARGET)                          \
   class alignas(64) Reader final : public rocksdb::FilterBitsReader {         \
    public:                                                                    \

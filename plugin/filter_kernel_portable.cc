@@ -1,4 +1,4 @@
-// Plain C++, for every processor.
+// The portable kernel: plain C++, for every processor.
 
 #include "plugin/filter_kernel.h"
 #include "plugin/filter_kernel_loops.h"

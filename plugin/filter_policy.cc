@@ -15,8 +15,8 @@
 namespace rocksync {
 namespace {
 
-// Also the name under which SST files carry the filter. Formats are told apart
-// by the trailer, so this never changes.
+// The name under which SST files carry the filter. It never changes, since
+// formats are told apart by the trailer.
 constexpr char kCompatibilityName[] = "rocksync.Filter";
 
 struct SizedFilter {

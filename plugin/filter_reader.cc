@@ -10,7 +10,7 @@ namespace {
 
 std::atomic<uint64_t> unusable_filters{0};
 
-// A filter of no keys.
+// Answers for a filter without keys.
 class EmptyReader final : public rocksdb::FilterBitsReader {
  public:
   bool MayMatch(const rocksdb::Slice& /*key*/) override { return false; }

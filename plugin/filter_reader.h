@@ -1,4 +1,4 @@
-// Answers for filters.
+// Readers answer for filters.
 
 #ifndef ROCKSYNC_PLUGIN_FILTER_READER_H_
 #define ROCKSYNC_PLUGIN_FILTER_READER_H_
@@ -8,9 +8,9 @@
 
 namespace rocksync {
 
-// A reader for the bytes of one filter, which it does not own; the caller owns
-// the reader. Null, which RocksDB takes as "every key may match", if the bytes
-// are of no format known here; these are counted.
+// Returns a reader for the bytes of one filter, which it does not own; the
+// caller owns the reader. Returns null, which RocksDB takes as "every key may
+// match", if the bytes are of no format known here; these filters are counted.
 rocksdb::FilterBitsReader* NewFilterReader(const rocksdb::Slice& filter,
                                            const FilterKernel& kernel);
 

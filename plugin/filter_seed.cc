@@ -12,7 +12,8 @@ namespace rocksync {
 uint64_t RandomFilterSeed() {
   uint64_t seed;
   if (getentropy(&seed, sizeof(seed)) == 0) return seed;
-  // No entropy call in this sandbox: distinct seeds still, though guessable.
+  // This sandbox has no entropy call: seeds are still distinct, though
+  // guessable.
   static std::atomic<uint64_t> count{0};
   const uint64_t parts[3] = {
       count.fetch_add(1, std::memory_order_relaxed),

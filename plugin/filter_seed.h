@@ -8,7 +8,8 @@
 
 namespace rocksync {
 
-// From the operating system. About half a microsecond; any thread.
+// Returns a seed from the operating system, in about half a microsecond; any
+// thread.
 uint64_t RandomFilterSeed();
 
 }  // namespace rocksync

@@ -8,13 +8,14 @@
 namespace rocksync {
 namespace {
 
-// Of the bytes that keys have, so much is in lines at least. A filter of one
-// line would otherwise have up to a third more keys than its bits are for, 2.4
-// % false positives instead of 0.87 % at 10 bits.
+// The least share of the bytes of a filter's keys that is in lines. A filter of
+// one line would otherwise have up to a third more keys than its bits are for,
+// 2.4 % false positives instead of 0.87 % at 10 bits.
 constexpr double kLeastShareOfLines = 0.9;
 
-// Mean over lines of (share of bits set)^probes. A line takes part in a
-// Poisson-distributed number of keys, each setting probes_per_key bits in it.
+// Returns the mean over lines of (share of bits set)^probes. A line takes part
+// in a Poisson-distributed number of keys, each setting probes_per_key bits in
+// it.
 double MeanLinePass(double keys_per_line, double probes_per_key,
                     uint32_t probes) {
   const double most = keys_per_line + 10 * std::sqrt(keys_per_line) + 10;
@@ -30,9 +31,9 @@ double MeanLinePass(double keys_per_line, double probes_per_key,
   return std::min(sum, 1.);
 }
 
-// Two or three more in the first line than in the second where there are
-// enough: half as many absent keys pass it as would at equal parts, and there
-// are hardly more false positives.
+// Divides probes: the first line gets two or three more than the second if
+// there are enough. Half as many absent keys pass it as would at equal parts,
+// and there are hardly more false positives.
 FilterProbes Divide(uint32_t probes) {
   const uint32_t first =
       std::min((probes + 1) / 2 + (probes >= 4), kMaxLineProbes);
@@ -44,8 +45,9 @@ FilterProbes Divide(uint32_t probes) {
 double FilterFalsePositiveRate(double keys, double lines, FilterProbes probes) {
   if (keys <= 0) return 0;
   if (lines <= 0 || probes.first == 0) return 1;
-  // A line has keys of two kinds, by which line of theirs it is. As many keys
-  // of one kind as set the same number of bits in it, by mean and variance.
+  // A line is the first line of some keys and the second of others. They are
+  // replaced by keys of one kind that set the same number of bits in it, by
+  // mean and variance.
   const double first = probes.first;
   const double second = probes.second;
   const double probes_per_key =
@@ -82,8 +84,8 @@ uint32_t FilterLineCount(size_t keys, double bits_per_key) {
 }
 
 size_t FilterKeyCount(size_t bytes, double bits_per_key) {
-  // RocksDB asks for larger partitions then; in those of one line the trailer
-  // would be a quarter.
+  // RocksDB asks for larger partitions if this is 0; in those of one line the
+  // trailer would be a quarter.
   if (bytes < kFilterTrailerBytes + 2 * kFilterLineBytes) return 0;
   const size_t lines = std::min<size_t>(
       (bytes - kFilterTrailerBytes) / kFilterLineBytes, kMaxFilterLines);
@@ -94,8 +96,8 @@ size_t FilterKeyCount(size_t bytes, double bits_per_key) {
 }
 
 double BitsAtHeight(const FilterPolicyOptions& options, FilterHeight height) {
-  // Expected false positives of a lookup are the sum of the levels' rates. At a
-  // given sum of bits it is smallest where a level's rate is proportional to
+  // The expected false positives of a lookup are the sum of the levels' rates.
+  // At a given sum of bits it is smallest if a level's rate is proportional to
   // its number of keys: ln(ratio) / ln(2)^2 bits more for each level up. The
   // share of keys at heights 1 and 2 is 1/ratio and 1/ratio^2.
   const double ratio = options.level_size_ratio;

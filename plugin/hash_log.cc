@@ -7,7 +7,7 @@ void HashLog::SortByAddress() {
   runs_.reserve((size() + kWindowHashes - 1) / kWindowHashes);
   for (size_t first = 0; first < size(); first += kWindowHashes) {
     const size_t count = std::min(kWindowHashes, size() - first);
-    // Counts, then sums of the counts before: where each part begins.
+    // Counts the hashes of each part, then sums up: where each part begins.
     Runs runs = {};
     for (size_t i = 0; i < count; ++i) {
       ++runs.begin[(Read(At(first + i)) >> 56) + 1];

@@ -1,6 +1,6 @@
-// The hashes of the keys of a filter that is being built: the 7 bytes of each
-// that a filter looks at, in chunks, so that growing never copies and needs no
-// second allocation of the same size.
+// A log of the hashes of the keys of a filter that is being built. It keeps the
+// 7 bytes of each that a filter looks at, in chunks, so that growing never
+// copies and needs no second allocation of the same size.
 
 #ifndef ROCKSYNC_PLUGIN_HASH_LOG_H_
 #define ROCKSYNC_PLUGIN_HASH_LOG_H_
@@ -19,24 +19,24 @@ class HashLog {
  public:
   static constexpr size_t kChunkHashes = 4096;
   static constexpr size_t kHashBytes = 7;
-  // One more, since the last hash is written as 8 bytes too.
+  // Has a byte more, since the last hash is written as 8 bytes, too.
   static constexpr size_t kChunkBytes = kChunkHashes * kHashBytes + 1;
-  // The address and the fingerprint; the others come back as 0.
+  // The bits of the address and the fingerprint; the others are read back as 0.
   static constexpr uint64_t kKeptBits = 0xffffffff00ffffff;
 
   HashLog() = default;
   HashLog(const HashLog&) = delete;
   HashLog& operator=(const HashLog&) = delete;
 
-  // Any thread.
+  // Safe to call from any thread.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
 
-  // Bytes allocated, nearly.
+  // Returns about how many bytes are allocated.
   size_t bytes() const {
     return chunks_.size() * kChunkBytes + runs_.size() * sizeof(Runs);
   }
 
-  // True if a chunk was allocated for it.
+  // Appends a hash. Returns true if a chunk was allocated for it.
   bool Append(uint64_t hash) {
     const size_t size = this->size();
     const bool grow = size % kChunkHashes == 0 && NextChunk(size);
@@ -47,8 +47,8 @@ class HashLog {
     return grow;
   }
 
-  // Calls visit(const uint64_t* hashes, size_t count) for all of them, some at
-  // a time; in the order added unless they were sorted.
+  // Calls visit(const uint64_t* hashes, size_t count) for all hashes, some at a
+  // time; in the order added unless they were sorted.
   template <class Visit>
   void ForEachGroup(Visit visit) const {
     if (runs_.empty()) return ForEachAsAdded(visit);
@@ -65,14 +65,14 @@ class HashLog {
     group.Flush();
   }
 
-  // From now on, until Clear, those with the same upper bits of their address
-  // come together, so that they meet in one part of a large filter while it is
-  // in the cache. Sorts windows of the log in place, through kScratchBytes that
-  // are freed again. Nothing may be added after it.
+  // Sorts the hashes: from now on, until Clear, those with the same upper bits
+  // of their address come together, so that they meet in one part of a large
+  // filter while it is in the cache. Sorts windows of the log in place, through
+  // kScratchBytes that are freed again. Nothing may be added after it.
   void SortByAddress();
   static constexpr size_t kScratchBytes = 512 << 10;
 
-  // Whether the hashes are still those that were appended.
+  // Returns whether the hashes are still those that were appended.
   bool Verify() const {
     uint64_t checksum = checksum_ & kKeptBits;
     ForEachGroup([&checksum](const uint64_t* hashes, size_t count) {
@@ -81,7 +81,7 @@ class HashLog {
     return checksum == 0;
   }
 
-  // Discards all, keeping one chunk for what comes next.
+  // Discards all hashes, keeping one chunk for what comes next.
   void Clear() {
     if (chunks_.size() > 1) chunks_.resize(1);
     runs_ = {};
@@ -96,12 +96,12 @@ class HashLog {
   static constexpr size_t kWindowHashes = kScratchBytes / sizeof(uint64_t);
   static_assert(kWindowHashes % kChunkHashes == 0);
 
-  // Where in a sorted window each part begins.
+  // Positions in a sorted window at which each part begins.
   struct Runs {
     uint32_t begin[kParts + 1];
   };
 
-  // Hashes on their way to `visit`.
+  // Collects hashes for `visit`.
   template <class Visit>
   class Group {
    public:
@@ -142,7 +142,7 @@ class HashLog {
     return const_cast<char*>(static_cast<const HashLog*>(this)->At(i));
   }
 
-  // The byte not kept comes last and is written over by the next hash.
+  // The byte that is not kept comes last, and the next hash overwrites it.
   static void Write(uint64_t hash, char* out) {
     const uint64_t swapped = SwapHalves(hash);
     std::memcpy(out, &swapped, sizeof(swapped));
@@ -154,7 +154,7 @@ class HashLog {
   }
   static uint64_t SwapHalves(uint64_t hash) { return hash >> 32 | hash << 32; }
 
-  // Moves on to the next chunk; true if it had to be allocated.
+  // Moves on to the next chunk. Returns true if it had to be allocated.
   bool NextChunk(size_t size) {
     const size_t number = size / kChunkHashes;
     const bool grow = number == chunks_.size();
@@ -165,9 +165,9 @@ class HashLog {
 
   std::vector<std::unique_ptr<char[]>> chunks_;
   std::vector<Runs> runs_;  // of each window; empty: not sorted
-  char* next_ = nullptr;    // where the next goes, within a chunk
+  char* next_ = nullptr;    // where the next hash goes, within a chunk
   std::atomic<size_t> size_{0};
-  uint64_t checksum_ = 0;  // xor of all
+  uint64_t checksum_ = 0;  // xor of all hashes
 };
 
 }  // namespace rocksync

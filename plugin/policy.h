@@ -1,4 +1,4 @@
-// The policy itself, for those inside: registration, tests, benchmarks.
+// The policy for internal users: registration, tests, benchmarks.
 
 #ifndef ROCKSYNC_PLUGIN_POLICY_H_
 #define ROCKSYNC_PLUGIN_POLICY_H_
@@ -11,7 +11,7 @@
 
 namespace rocksync {
 
-// As NewFilterPolicy; the kernel can be chosen, which changes speed only.
+// Makes the policy of NewFilterPolicy, with a kernel, which changes speed only.
 std::unique_ptr<const rocksdb::FilterPolicy> NewUniqueFilterPolicy(
     const FilterPolicyOptions& options,
     const FilterKernel& kernel = BestFilterKernel());

@@ -15,7 +15,7 @@ constexpr char kForms[] =
     "rocksync:BITS:leveled[:RATIO] with BITS from 1 to 50 and RATIO from 2 to "
     "100, each with three decimals at most, e.g. rocksync:10";
 
-// A number to thousandths, without needless digits.
+// Formats a number to thousandths, without needless digits.
 std::string Format(double value) {
   const auto thousandths = static_cast<int64_t>(std::llround(value * 1000));
   char text[32];
@@ -28,8 +28,8 @@ std::string Format(double value) {
   return result;
 }
 
-// Digits with at most one point and up to three digits after it: nothing that
-// Format does not write or that depends on the locale.
+// Parses digits with at most one point and up to three digits after it: nothing
+// that Format does not write or that depends on the locale.
 bool ParseNumber(const std::string& text, double* value) {
   uint64_t thousandths = 0;
   int decimals = -1;  // -1: no point yet

@@ -12,10 +12,10 @@ namespace rocksync {
 
 inline constexpr char kPolicyName[] = "rocksync";
 
-// The string that ParsePolicyString turns into the same options.
+// Returns the string that ParsePolicyString turns into the same options.
 std::string PolicyString(const FilterPolicyOptions& options);
 
-// InvalidArgument if it is not of the form; the message says what is allowed.
+// Returns InvalidArgument, which says what is allowed, if the form is wrong.
 rocksdb::Status ParsePolicyString(const std::string& text,
                                   FilterPolicyOptions* options);
 

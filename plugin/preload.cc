@@ -1,5 +1,5 @@
-// Only in librocksync_filter.so: registers the policy when the library is
-// loaded, so that programs which know nothing of it can use it.
+// Registers the policy when librocksync_filter.so is loaded, so that programs
+// which know nothing of it can use it. No other library has this file.
 
 #include "rocksync/filter_policy.h"
 

@@ -1,4 +1,4 @@
-// Makes the policy known to RocksDB by name. Only on demand: nothing here runs
+// Registers the policy with RocksDB by name, on demand only: nothing here runs
 // before it is called.
 
 #include <memory>
@@ -14,7 +14,7 @@
 namespace rocksync {
 namespace {
 
-// What a mistaken string becomes: an object that fails where it is configured
+// The policy that a mistaken string becomes. It fails where it is configured
 // and, should that be overlooked, where a database is opened with it. RocksDB
 // ignores the error of a factory when it parses table options, and would go on
 // without any filter.
@@ -48,7 +48,7 @@ class RefusedPolicy final : public rocksdb::FilterPolicy {
   const rocksdb::Status why_;
 };
 
-// RocksDB owns the policy through *guard.
+// Creates the policy, which RocksDB owns through *guard.
 const rocksdb::FilterPolicy* CreatePolicy(
     const std::string& text,
     std::unique_ptr<const rocksdb::FilterPolicy>* guard,
@@ -68,8 +68,8 @@ const rocksdb::FilterPolicy* CreatePolicy(
 int RegisterFilterPolicyInLibrary(rocksdb::ObjectLibrary& library,
                                   const std::string& /*arg*/) {
   if (!FilterInterfaceMatchesLibrary()) return 0;
-  // Everything that begins like our name, so that a mistake in the rest is
-  // answered by us, who know what is allowed.
+  // The pattern takes everything that begins like our name, so that
+  // CreatePolicy, which knows what is allowed, answers a mistake in the rest.
   library.AddFactory<const rocksdb::FilterPolicy>(
       rocksdb::ObjectLibrary::PatternEntry(kPolicyName)
           .AddSeparator(":", /*at_least_one=*/false),

@@ -221,7 +221,8 @@ class Replicator {
   virtual void Stop() = 0;
 
   // Runs sessions with `peer` (an address of the options, or any other) until
-  // one proves the two replicas equal or one fails. Blocks.
+  // one proves the two replicas equal or one fails. Blocks. If they are equal
+  // already, a session is one round trip of some 23 bytes.
   //
   //   OK          proven equal as of the moment the last session began, writes
   //               during it excluded
@@ -274,7 +275,7 @@ class Replicator {
   // differ). After a new connection to the peer it begins anew, three times at
   // most. Incomplete: not all could be compared, or quarantined pairs are in
   // neither set; the message says why, `*result` how far it came, and `differs`
-  // was told what was found.
+  // was told what was found, unless a look itself ended early.
   // In `differs` the same calls are refused as in progress.
   virtual rocksdb::Status Verify(const std::string& peer,
                                  const VerifyOptions& options,
@@ -317,11 +318,12 @@ class Replicator {
   virtual rocksdb::Status SetLimits(const ReplicatorLimits& limits) = 0;
   virtual ReplicatorLimits limits() const = 0;
 
+  // O(peers): copies the counters under their lock, and does no IO.
   virtual ReplicationStats stats() const = 0;
 
   // What `rocksync status --json` prints of this replica (docs/operating.md):
   // stats(), and what the database and its index tell. After Stop, as it was
-  // then.
+  // then. O(peers); asks the file system for its free space.
   virtual std::string StatusJson() const = 0;
 
   // The address listened on; empty if not listening.

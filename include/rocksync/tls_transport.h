@@ -57,7 +57,8 @@ struct TlsTransportOptions {
 
   // Asked, on a thread of the transport, for each peer whose certificate is
   // valid, dialed and accepted; false refuses it. Empty: all are allowed. This
-  // is the place to shut out a replica whose key was stolen.
+  // is the place to shut out a replica whose key was stolen. A connection that
+  // is open stays until it ends: to end all of them, start the replicator anew.
   std::function<bool(uint64_t replica_id, const std::string& address)> allow;
 
   // Told, on a thread of the transport, of each accepted connection that was
@@ -89,7 +90,8 @@ struct TlsTransportOptions {
 // names the file. No thread, socket or signal of the application is touched;
 // SIGPIPE is never raised. Connections may outlive the transport, but are
 // closed when it goes. A child of fork cannot use it: Connect and Listen are
-// NotSupported there, and its last reference leaks it.
+// NotSupported there, and its last reference leaks it. A child that is forked
+// in one of the callbacks and returns from it ends with a message.
 rocksdb::Status NewTlsTransport(const TlsTransportOptions& options,
                                 std::shared_ptr<Transport>* transport);
 

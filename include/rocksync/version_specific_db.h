@@ -184,6 +184,8 @@ class VersionSpecificDB : public rocksdb::StackableDB {
  protected:
   using StackableDB::StackableDB;
 
+  // OK: it is open, and in the process that opened it.
+  virtual rocksdb::Status CheckOpen() const = 0;
   // OK: the handle is of a family of this database.
   virtual rocksdb::Status CheckKnown(
       rocksdb::ColumnFamilyHandle* family) const = 0;

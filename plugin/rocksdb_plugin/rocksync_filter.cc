@@ -15,7 +15,8 @@
 #include "plugin/policy_string.cc"
 #include "plugin/registration.cc"
 
-// Named in rocksync.mk: RocksDB's registry calls it with a library of its own.
+// RocksDB's registry calls this, by its name in rocksync.mk, with a library of
+// its own.
 extern "C" int rocksync_register_filter_policy(rocksdb::ObjectLibrary& library,
                                                const std::string& arg);
 

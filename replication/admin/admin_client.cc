@@ -16,8 +16,9 @@ constexpr int kBusyTries = 100;
 
 bool NeverCancelled() { return false; }
 
-// The replica's own status, which it sends as Status::ToString has it; it may
-// send anything, and a terminal is told what is printable.
+// Rebuilds the replica's own status from its text, which it sends in the form
+// of Status::ToString. It may send anything, so only what is printable is
+// passed on to a terminal.
 rocksdb::Status Refused(const std::string& address, const Reply& reply) {
   using rocksdb::Slice;
   using rocksdb::Status;
@@ -65,7 +66,7 @@ rocksdb::Status AdminClient::Ask(const Request& request) {
   if (!s.ok()) return s;
   seed_.dialer_nonce = admission.dialer_nonce;
   seed_.listener_nonce = admission.listener_nonce;
-  // For the answer.
+  // The answer may be large, and take long.
   (*connection_)->SetFrameLimit(kMaxFrameBytes);
   (*connection_)->SetFrameTimeout(kMaxPatience * target_.timeout);
   return (*connection_)
@@ -93,7 +94,7 @@ rocksdb::Status AdminClient::Answer(
         *last = std::move(reply.text);
         return s;
       case Reply::Kind::kLine:
-        // Else lines without end would keep the caller.
+        // Otherwise lines without end would keep the caller.
         if (line == nullptr) {
           return rocksdb::Status::Corruption(
               target_.address, "sends lines where one answer is due");

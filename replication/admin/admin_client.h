@@ -1,5 +1,5 @@
-// The operator's side of an admin request: a connection to a running replica
-// that carries one request.
+// The client of an admin request, for operators' tools: a connection to a
+// running replica that carries one request.
 
 #ifndef ROCKSYNC_REPLICATION_ADMIN_ADMIN_CLIENT_H_
 #define ROCKSYNC_REPLICATION_ADMIN_ADMIN_CLIENT_H_
@@ -19,35 +19,37 @@
 
 namespace rocksync {
 
-// Whom to ask, and what proves that one may.
+// The replica to ask, and the credentials for it.
 struct AdminTarget {
   std::shared_ptr<Transport> transport;
   std::string address;
   std::string cluster;  // its name
   ClusterSecret secret{};
-  std::chrono::milliseconds timeout{30'000};  // of a silent replica
-  // Closing them ends whatever waits for a replica, from any thread.
+  std::chrono::milliseconds timeout{30'000};  // for a silent replica
+  // Closing these, from any thread, ends every wait for a replica.
   std::shared_ptr<OpenConnections> connections =
       std::make_shared<OpenConnections>();
 };
 
-// Not thread-safe.
+// Sends one request and receives its answer. Not thread-safe.
 class AdminClient {
  public:
-  // Connects and asks. InvalidArgument: one of the two refuses the other.
+  // Connects and sends the request. InvalidArgument: one of the two refuses the
+  // other.
   static rocksdb::Status Open(const AdminTarget& target, const Request& request,
                               std::unique_ptr<AdminClient>* admin_client);
 
-  // The answer, line by line. TimedOut: the replica was silent for the target's
-  // timeout; one that works on the answer shows that it does. Without `line` it
-  // has one line, and more, or such signs, are Corruption.
-  // OK: `*last` is the text of the last one. What the replica says instead of
-  // an answer has the kind of the replica's own status, and its text is
-  // printable.
+  // Receives the answer, and calls `line` for each line except the last, whose
+  // text is put into `*last`. TimedOut: the replica was silent for the target's
+  // timeout; one that works on the answer sends heartbeats. If `line` is null,
+  // the answer has one line: a further one is Corruption, and a heartbeat
+  // InvalidArgument. An error that the replica sends instead of an answer has
+  // the kind of the replica's own status; its text is printable.
   rocksdb::Status Answer(const std::function<void(const std::string&)>& line,
                          std::string* last);
 
-  // After a request to compare was answered: one session, as initiator.
+  // Runs one session that only compares, as initiator.
+  // REQUIRES: a request to compare was answered.
   rocksdb::Status Compare(StorageView* mine, const VerifyTask& task,
                           SessionReport* report);
 

@@ -14,7 +14,7 @@ std::string Begin(MessageType type) {
   return std::string(1, static_cast<char>(type));
 }
 
-// The body of a message of this type.
+// Checks the type of a message and leaves its body in `*message`.
 absl::Status Take(MessageType type, std::string_view* message) {
   if (message->empty() || (*message)[0] != static_cast<char>(type)) {
     return Malformed(type, "a message of another type");

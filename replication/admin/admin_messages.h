@@ -1,8 +1,8 @@
-// Admin requests: how an operator's tool asks a running replica something over
-// the replicas' own transport. Once both have proven the cluster's secret
-// (authentication.h), the dialer sends a Request instead of a Setup; it is no
-// replica, joins nothing, and nothing is remembered of it. Sans-IO: the
-// messages as bytes.
+// The messages of admin requests, by which an operator's tool asks a running
+// replica over the replicas' own transport. Once both have proven the cluster's
+// secret (authentication.h), the dialer sends a Request instead of a Setup. It
+// is no replica and joins nothing, and the replica remembers nothing of it.
+// Sans-IO: the messages as bytes.
 //
 //   client    Request
 //   replica            Reply*
@@ -23,29 +23,31 @@
 
 namespace rocksync {
 
-// True if the first message of an admitted dialer is a Request.
+// Returns true if the first message of an authenticated dialer is a Request.
 bool IsRequest(std::string_view message);
 
 struct Request {
   enum class Kind : uint8_t {
-    kStatus = 1,   // how are you?
-    kVerify = 2,   // compare yourself with `peer`
-    kCompare = 3,  // compare yourself with me
+    kStatus = 1,   // report the status
+    kVerify = 2,   // compare the replica with `peer`
+    kCompare = 3,  // compare the replica with the client's database
   };
   Kind kind = Kind::kStatus;
-  // kVerify
+  // kVerify:
   std::string peer;  // its address, as the replica reaches it
   uint64_t max_keys = 0;
   uint64_t wait_ms = 0;
   // kCompare: the client's replicated families, in the order of their names.
   std::vector<std::string> families;
 };
-// `auth_hello`, `challenge`: the whole messages. The request is bound to them
-// by a proof of its own, as not every transport keeps it from being changed.
+// Encodes a request. `auth_hello` and `challenge` are the whole messages of the
+// authentication. A proof of its own binds the request to them, since not every
+// transport keeps it from being changed.
 std::string RequestMessage(const ClusterSecret& secret,
                            std::string_view auth_hello,
                            std::string_view challenge, const Request& request);
-// FailedPrecondition: not what was asked.
+// Reads a request. FailedPrecondition: it was changed on its way, or this
+// replica does not know its kind. InvalidArgument: it is malformed.
 absl::Status ReadRequest(const ClusterSecret& secret,
                          std::string_view auth_hello,
                          std::string_view challenge, std::string_view message,
@@ -54,9 +56,9 @@ absl::Status ReadRequest(const ClusterSecret& secret,
 // One line of an answer.
 struct Reply {
   enum class Kind : uint8_t {
-    kDone = 0,   // the last one; text is a JSON object, or empty
-    kError = 1,  // the last one; text says what is wrong
-    kLine = 2,   // text is a JSON object, more follow
+    kDone = 0,   // the last line; text is a JSON object, or empty
+    kError = 1,  // the last line; text says what is wrong
+    kLine = 2,   // text is a JSON object; more lines follow
   };
   Kind kind = Kind::kError;
   std::string text;  // at most kMaxReplyBytes

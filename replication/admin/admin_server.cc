@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kAdminSlotWait{500};
-// A tool that compares looks again after at most this long; the transport
+// The longest wait for the next look of a tool that compares. The transport
 // closes idle connections sooner.
 constexpr std::chrono::hours kBetweenLooks{1};
 
@@ -94,7 +94,7 @@ rocksdb::Status AdminServer::Verify(Connection* connection,
 
 rocksdb::Status AdminServer::Compare(Connection* connection,
                                      const Request& request, SessionSeed seed) {
-  // One view for all looks: of the families that the request names.
+  // One view serves all looks; its families are those that the request names.
   const std::unique_ptr<ReplicaView> view =
       StoreAccess::NewView(replica_->db, replica_->pay_for_reads);
   rocksdb::Status s = CheckSameFamilies(view->family_names(), request.families);
@@ -102,7 +102,7 @@ rocksdb::Status AdminServer::Compare(Connection* connection,
   s = Send(connection, Reply::Kind::kDone, "");
   while (s.ok() && !replica_->stopping) {
     std::string first;
-    // The tool ends it by closing the connection.
+    // The tool ends the comparison by closing the connection.
     if (!connection->Receive(&first, kBetweenLooks).ok()) break;
     const SessionSlot slot = replica_->slots.AcquireForIncoming(
         connection->peer_replica_id(), kAdminSlotWait);

@@ -18,21 +18,22 @@
 
 namespace rocksync {
 
-// Replicator::Verify, which ends between two looks once `cancelled`.
+// Runs Replicator::Verify, which ends between two looks once `cancelled`
+// returns true.
 using VerifyCall = std::function<rocksdb::Status(
     const std::string& peer, const VerifyOptions& options,
     const DifferenceCallback& differs, const std::function<bool()>& cancelled,
     VerifyResult* result)>;
 
-// Thread-safe. `replica` and `clones` must outlive it.
+// Answers requests. Thread-safe. `replica` and `clones` must outlive it.
 class AdminServer {
  public:
   AdminServer(ReplicatorContext* replica, const CloneSource* clones,
               VerifyCall verify)
       : replica_(replica), clones_(clones), verify_(std::move(verify)) {}
 
-  // Answers one request, `message`, of a client that was admitted. Not OK: what
-  // was wrong with it; the client has been told.
+  // Answers one request, `message`, of an authenticated client. Returns what
+  // was wrong, if anything; the client has been told.
   rocksdb::Status Serve(Connection* connection, const Admission& admission,
                         const std::string& message);
 

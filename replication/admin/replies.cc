@@ -9,8 +9,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The asker's own limit for a silent replica is not known here. It may be
-// shorter than this replica's.
+// The time between heartbeats. It is short, since the client's limit for a
+// silent replica is not known here, and may be shorter than this replica's.
 constexpr milliseconds kInterval{250};
 
 }  // namespace

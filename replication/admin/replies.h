@@ -1,4 +1,4 @@
-// The replies to one admin request that takes long.
+// Sends the replies to one admin request that takes long.
 
 #ifndef ROCKSYNC_REPLICATION_ADMIN_REPLIES_H_
 #define ROCKSYNC_REPLICATION_ADMIN_REPLIES_H_
@@ -16,12 +16,13 @@
 
 namespace rocksync {
 
-// While it lives, a thread of its own sends heartbeats, so that the asker can
-// tell a replica that works from one that is gone. The asker sends each one
-// back, by which the replica knows that somebody waits. Thread-safe.
+// Sends replies. While it lives, a thread of its own sends heartbeats, so that
+// the client can tell a replica that works from one that is gone. The client
+// sends each one back, which shows that it still waits. Thread-safe.
 class Replies {
  public:
-  // `connection` must outlive it, and nobody else sends over it meanwhile.
+  // `connection` must outlive it. REQUIRES: nothing else is sent over it
+  // meanwhile.
   Replies(Connection* connection, std::chrono::milliseconds io_timeout);
   ~Replies();
   Replies(const Replies&) = delete;
@@ -29,8 +30,8 @@ class Replies {
 
   rocksdb::Status Send(Reply::Kind kind, const std::string& text);
 
-  // Nobody waits for the answer any more: a heartbeat could not be sent, or
-  // none came back for io_timeout.
+  // Returns true if the client waits no longer: a heartbeat could not be sent,
+  // none came back for io_timeout, or something else came.
   bool asker_is_gone() const { return asker_is_gone_; }
 
  private:
@@ -40,11 +41,11 @@ class Replies {
 
   Connection* const connection_;
   const std::chrono::milliseconds io_timeout_;
-  std::mutex mutex_;  // a heartbeat never comes within another frame
+  std::mutex mutex_;  // held while sending, so that frames never interleave
   std::condition_variable done_changed_;
   bool done_ = false;
   std::atomic<bool> asker_is_gone_{false};
-  std::thread heartbeats_;  // last, as it uses the others
+  std::thread heartbeats_;  // last member, as it uses the others
 };
 
 }  // namespace rocksync

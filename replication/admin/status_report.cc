@@ -34,8 +34,8 @@ JsonObject ToJson(const ServedClone& clone) {
       .Add("seconds_left", clone.seconds_left);
 }
 
-// Who was met before it was removed, or dialed this replica since, is a peer of
-// it no more.
+// Leaves out replicas that the member list does not name: one that was met
+// before it was removed, or has dialed since, is not a peer any more.
 void LeaveOutThoseRemoved(ReplicationStats* stats) {
   if (stats->gc.epoch == 0) return;
   const auto& members = stats->gc.members;

@@ -1,4 +1,4 @@
-// What operators are told, as JSON.
+// Reports for operators, as JSON.
 
 #ifndef ROCKSYNC_REPLICATION_ADMIN_STATUS_REPORT_H_
 #define ROCKSYNC_REPLICATION_ADMIN_STATUS_REPORT_H_
@@ -13,21 +13,21 @@
 
 namespace rocksync {
 
-// The statistics that both Replicator::stats() and `rocksync status` show.
+// Returns the statistics that Replicator::stats() and `rocksync status` show.
 ReplicationStats StatsOf(const ReplicatorContext& replica,
                          const IndexBuildProgress& index,
                          const DiskSpaceStats& disk, const ScrubStats& scrub,
                          const TombstoneGcStats& gc);
 
-// What only the open database, and the clones that it serves, tell.
+// Returns what only the open database tells, and the clones that it serves.
 JsonObject DatabaseReport(const ReplicatorContext& replica,
                           const std::vector<ServedClone>& served);
 
-// How this replica is: DatabaseReport, and all of StatsOf.
+// Returns the status of this replica: DatabaseReport, and all of StatsOf.
 JsonObject StatusReport(const ReplicatorContext& replica,
                         const std::vector<ServedClone>& served);
 
-// One line of a comparison; VerifyJson makes its last.
+// Returns one line of a comparison's answer. VerifyJson makes the last line.
 JsonObject ToJson(const KeyDifference& difference);
 
 }  // namespace rocksync

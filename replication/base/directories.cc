@@ -33,7 +33,8 @@ Status SyncDirectory(Env* env, const std::string& name) {
 Status ExchangeDirectories(Env* env, const std::string& one,
                            const std::string& other) {
 #ifdef RENAME_EXCHANGE
-  // Of another one's names the system may know others, or none.
+  // Another FileSystem may use names that the system does not know, or knows
+  // for other files.
   if (env->GetFileSystem() == rocksdb::FileSystem::Default()) {
     if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(),
                     RENAME_EXCHANGE) == 0) {
@@ -53,7 +54,8 @@ Status ExchangeDirectories(Env* env, const std::string& one,
 std::string AbsolutePath(Env* env, const std::string& path) {
   std::string absolute;
   if (!env->GetAbsolutePath(path, &absolute).ok()) return "";
-  // RocksDB's own file system says of any relative path where the process is.
+  // RocksDB's own file system returns the working directory for any relative
+  // path.
   std::string other;
   if (!path.starts_with('/') &&
       env->GetAbsolutePath(path + "/x", &other).ok() && other == absolute) {
@@ -75,7 +77,7 @@ bool IsForbidden(const std::string& path, int how) {
   return WhyForbidden(path, how) == EACCES;
 }
 
-// Others may be anybody's.
+// A file that has none of these names may belong to anyone.
 bool IsOfADatabase(std::string_view name) {
   for (const char* start : {"CURRENT", "MANIFEST-", "OPTIONS-", "ROCKSYNC"}) {
     if (name.starts_with(start)) return true;
@@ -131,7 +133,8 @@ Status CheckMayReadFiles(const std::string& directory) {
       std::filesystem::absolute(directory, unknown);
   Status status =
       unknown ? Status::OK() : CheckMayReach(absolute.lexically_normal());
-  // Root may not execute a file that nobody may.
+  // Even root may not execute a file without an x bit, so X_OK is for
+  // directories.
   if (status.ok() && std::filesystem::is_directory(directory, unknown)) {
     status = CheckMay("read ", directory + "/", R_OK | X_OK);
   }

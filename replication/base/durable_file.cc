@@ -7,10 +7,10 @@ namespace rocksync {
 using rocksdb::Env;
 using rocksdb::Status;
 
-// The draft's bytes are durable before the rename: a file system may make the
-// rename durable first, and a loss of power in between would leave an empty
-// file in place of the old one. The directory is synced last, as the rename is
-// an entry of it: without that the old file may come back after OK was said.
+// The draft's bytes are made durable before the rename: a file system may make
+// the rename durable first, and a loss of power in between would leave an empty
+// file in place of the old one. The directory is synced last, as it holds the
+// rename: without that the old file may come back after the call returned OK.
 Status ReplaceFile(Env* env, const std::string& directory,
                    const std::string& name, std::string_view bytes) {
   const std::string path = directory + "/" + name;

@@ -1,9 +1,9 @@
-// Small files of a directory, replaced and removed durably: a loss of power
-// leaves the file of before or the new one, never a part of either.
+// Replaces and removes small files of a directory durably: a loss of power
+// leaves the old file or the new one, never a part of either.
 //
-// Not for files that are appended to, or too large to be written at once. It
-// does not know what is in the file, and locks nothing: two who replace one
-// file at a time write to the same draft.
+// Not for files that are appended to, or that are too large to be written at
+// once. The functions do not know what is in the file and take no lock: two
+// callers that replace one file at the same time write to the same draft.
 
 #ifndef ROCKSYNC_REPLICATION_BASE_DURABLE_FILE_H_
 #define ROCKSYNC_REPLICATION_BASE_DURABLE_FILE_H_
@@ -16,14 +16,14 @@
 
 namespace rocksync {
 
-// Puts `bytes` in place of what the file `name` of `directory` held, if there
-// was one. Durable when it returns OK; after an error the file of before or the
-// new one is there, and perhaps a draft, NAME.new, which the next call writes
-// over. REQUIRES: the directory is there.
+// Replaces the content of the file `name` in `directory` with `bytes`, or
+// creates the file. The change is durable when it returns OK. After an error
+// the old file or the new one is there, and perhaps a draft, NAME.new, which
+// the next call overwrites. REQUIRES: the directory exists.
 rocksdb::Status ReplaceFile(rocksdb::Env* env, const std::string& directory,
                             const std::string& name, std::string_view bytes);
 
-// OK if there was none. Durable when it returns OK.
+// Removes the file. Returns OK if there was none. Durable when it returns OK.
 rocksdb::Status RemoveFile(rocksdb::Env* env, const std::string& directory,
                            const std::string& name);
 

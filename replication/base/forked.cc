@@ -11,7 +11,7 @@
 namespace rocksync {
 namespace {
 
-// That opened the first database; 0: none yet.
+// The process that opened the first database; 0: none yet.
 std::atomic<pid_t> first_process{0};
 std::atomic<bool> in_forked_child{false};
 
@@ -23,7 +23,7 @@ rocksdb::Status CheckNotForked() {
   const pid_t here = ::getpid();
   pid_t first = 0;
   if (first_process.compare_exchange_strong(first, here)) {
-    // Fails for want of memory alone; then only openings are refused there.
+    // Fails only if memory is short; then only openings are refused in a child.
     ::pthread_atfork(nullptr, nullptr, &NoteFork);
     return rocksdb::Status::OK();
   }

@@ -1,4 +1,4 @@
-// Keys as logs and errors show them, in the way of `rocksync verify --json`.
+// Formats keys for logs and errors, as `rocksync verify --json` does.
 
 #ifndef ROCKSYNC_REPLICATION_BASE_HEX_H_
 #define ROCKSYNC_REPLICATION_BASE_HEX_H_
@@ -10,7 +10,7 @@
 
 namespace rocksync {
 
-// 0x, and two lower-case digits for each byte.
+// Returns 0x and two lower-case digits for each byte.
 inline std::string HexOf(std::string_view bytes) {
   return "0x" + absl::BytesToHexString({bytes.data(), bytes.size()});
 }

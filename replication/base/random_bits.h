@@ -1,4 +1,4 @@
-// Where identities and nonces get their randomness from.
+// The source of randomness for identities and nonces.
 
 #ifndef ROCKSYNC_REPLICATION_BASE_RANDOM_BITS_H_
 #define ROCKSYNC_REPLICATION_BASE_RANDOM_BITS_H_
@@ -8,15 +8,15 @@
 
 namespace rocksync {
 
-// Fills `bytes` from OpenSSL's generator; false if that has none. Thread-safe.
+// Fills `bytes` from OpenSSL's generator; false if it has none. Thread-safe.
 bool RandomBytes(uint8_t* bytes, size_t count);
 
-// 64 of the system's random bits, not all of them 0. Thread-safe.
+// Returns 64 random bits of the system's, never all 0. Thread-safe.
 uint64_t RandomBits();
 
-// Replaces the source of both, for simulations that replay a seed; null
-// restores the default. Not while a replica is open, and not in production: ids
-// and nonces must not be known beforehand.
+// Replaces the source of both functions, for simulations that replay a seed;
+// null restores the default. Must not be called while a replica is open, and
+// not in production: ids and nonces must be unpredictable.
 void SetRandomSourceForTesting(void (*source)(uint8_t* bytes, size_t count));
 
 }  // namespace rocksync

@@ -9,8 +9,8 @@ namespace {
 using rocksdb::Status;
 
 constexpr std::string_view kTable = ".sst";
-// As LevelDB named them. Up to some version RocksDB, which does not find a
-// table, tries this one last, and names it.
+// The extension of LevelDB's tables. Some versions of RocksDB try this name
+// last when a table is missing, and report this one.
 constexpr std::string_view kOldTable = ".ldb";
 
 bool Has(const Status& status, std::string_view part) {
@@ -19,7 +19,8 @@ bool Has(const Status& status, std::string_view part) {
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
-// The path of the first file with a number and `extension` in `text`.
+// Returns the path of the first file in `text` that has a number and
+// `extension`.
 std::string NumberedFile(const std::string& text, const std::string& directory,
                          std::string_view extension) {
   const size_t suffix = text.find(extension);
@@ -27,7 +28,7 @@ std::string NumberedFile(const std::string& text, const std::string& directory,
   size_t first = suffix;
   while (first > 0 && IsDigit(text[first - 1])) --first;
   if (first == suffix) return "";
-  // As the path stands there, if all of it does.
+  // The path is taken as the text has it, if the text has all of it.
   const size_t name = text.find(directory + "/");
   const size_t word = text.rfind(' ', first) + 1;
   const size_t path = name < first ? name : word;
@@ -69,7 +70,7 @@ bool IsMissingFile(const Status& status) {
 }
 
 DamagedPart DamagedPartOf(const Status& status) {
-  // In the words of older and of newer versions.
+  // The texts of older and of newer versions.
   if (Has(status, "ahead of WALs") ||
       Has(status, "beyond the point of corruption")) {
     return DamagedPart::kLog;

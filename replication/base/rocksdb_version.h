@@ -1,8 +1,8 @@
-// What of RocksDB's API differs between its versions, for replication/ and what
-// stands on it. Elsewhere: the calls of rocksdb::DB itself that do
-// (rocksync/version_specific_db.h), what only RocksDB's errors' texts tell
-// (rocksdb_errors.h), the bytes of a batch (write_batch_format.h), and files of
-// a newer RocksDB (store/open/newer_rocksdb.h).
+// The differences between RocksDB's versions, for replication/ and the modules
+// above it. Elsewhere are the calls of rocksdb::DB itself that differ
+// (rocksync/version_specific_db.h), the causes that only the texts of errors
+// tell (rocksdb_errors.h), the bytes of a batch (write_batch_format.h), and
+// files of a newer RocksDB (store/open/newer_rocksdb.h).
 
 #ifndef ROCKSYNC_REPLICATION_BASE_ROCKSDB_VERSION_H_
 #define ROCKSYNC_REPLICATION_BASE_ROCKSDB_VERSION_H_
@@ -22,8 +22,8 @@
 
 namespace rocksync {
 
-// What DB::Open and its like give the database in: from 11.0 on that is a
-// unique_ptr only.
+// The type in which DB::Open and its variants return the database: since 11.0
+// only a unique_ptr is possible.
 #if ROCKSYNC_ROCKSDB_AT_LEAST(9, 11)
 using OpenedDB = std::unique_ptr<rocksdb::DB>;
 inline std::unique_ptr<rocksdb::DB> TakeOpened(OpenedDB opened) {
@@ -36,8 +36,8 @@ inline std::unique_ptr<rocksdb::DB> TakeOpened(OpenedDB opened) {
 }
 #endif
 
-// How many flushed memtables stay in memory, by the option that newer versions
-// no longer have.
+// Returns how many flushed memtables stay in memory, by an option that newer
+// versions no longer have.
 template <typename FamilyOptions>
 int MemtablesToKeep(const FamilyOptions& options) {
   if constexpr (requires { options.max_write_buffer_number_to_maintain; }) {
@@ -47,9 +47,10 @@ int MemtablesToKeep(const FamilyOptions& options) {
   }
 }
 
-// Newer versions can go on with the last opening's MANIFEST. But by a new one
-// the next opening knows that this one may have taken the log away that the
-// last close left, even if this one fails after that (files_left.h).
+// Makes an opening begin a new MANIFEST; newer versions could go on with that
+// of the last opening. A new one tells the next opening that this one may have
+// removed the log that the last close left, even if this one fails after that
+// (files_left.h).
 template <typename DBOptions>
 void BeginNewManifest(DBOptions* options) {
   if constexpr (requires { options->reuse_manifest_on_open; }) {
@@ -57,7 +58,7 @@ void BeginNewManifest(DBOptions* options) {
   }
 }
 
-// rocksdb::DB::Open: a database without this library. `*db` is null unless OK.
+// Calls rocksdb::DB::Open, without this library. `*db` is null unless OK.
 inline rocksdb::Status OpenPlain(
     rocksdb::DBOptions options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
@@ -81,10 +82,10 @@ inline rocksdb::Status OpenPlain(rocksdb::Options options,
   return status;
 }
 
-// rocksdb::DB::OpenForReadOnly. With track_and_verify_wals_in_manifest off
-// RocksDB would write into a MANIFEST that tracks the log, which a database
-// that is open for reading must not: that ends the process. Without such a
-// MANIFEST the option changes nothing.
+// Calls rocksdb::DB::OpenForReadOnly. It sets
+// track_and_verify_wals_in_manifest: if the MANIFEST tracks the log and the
+// option is off, RocksDB would write to the MANIFEST, which ends the process in
+// a read-only opening. Without such a MANIFEST the option changes nothing.
 inline rocksdb::Status OpenPlainForReadOnly(
     rocksdb::DBOptions options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
@@ -108,17 +109,18 @@ inline rocksdb::Status OpenPlainForReadOnly(rocksdb::Options options,
   return status;
 }
 
-// After it has recovered from a full disk, an older RocksDB refuses writes with
-// the next background error, be it soft: it clears the error, and not that it
-// has stopped (ErrorHandler::ClearBGError; so in 8.8, no more in 9.5).
+// Whether RocksDB, after it recovered from a full disk, refuses writes at the
+// next background error, even a soft one. Older versions clear the error, but
+// not the flag that RocksDB has stopped (ErrorHandler::ClearBGError; so in 8.8,
+// no longer in 9.5).
 #if ROCKSYNC_ROCKSDB_AT_LEAST(9, 5)
 inline constexpr bool kSoftErrorsStopAfterFullDisk = false;
 #else
 inline constexpr bool kSoftErrorsStopAfterFullDisk = true;
 #endif
 
-// For a copy that is being repaired, without the logs of its MANIFEST: newer
-// versions can demand them.
+// Lets a copy that is being repaired open without the logs that its MANIFEST
+// lists; newer versions can demand them.
 template <typename DBOptions>
 void OpenWithoutLogs(DBOptions* options) {
   options->track_and_verify_wals_in_manifest = false;
@@ -127,9 +129,9 @@ void OpenWithoutLogs(DBOptions* options) {
   }
 }
 
-// What stands for "from the first" and "to the last" in GetAllKeyVersions: an
-// empty Slice up to 10.0, and afterwards none, where an empty one is the key
-// "".
+// The open bounds of GetAllKeyVersions, "from the first" and "to the last". Up
+// to 10.0 an empty Slice stands for them; afterwards an absent one does, and an
+// empty one is the key "".
 struct NoBound {
   template <typename Bound>
   operator Bound() const {
@@ -137,8 +139,8 @@ struct NoBound {
   }
 };
 
-// rocksdb::GetAllKeyVersions: the first `most` records from `*from` on, or from
-// the first key on.
+// Calls rocksdb::GetAllKeyVersions for the first `most` records from `*from`
+// on; from the first key on if `from` is null.
 inline rocksdb::Status KeyVersionsFrom(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
     const rocksdb::Slice* from, size_t most,
@@ -149,12 +151,13 @@ inline rocksdb::Status KeyVersionsFrom(
                                db, family, *from, NoBound(), most, versions);
 }
 
-// Whether `key`, which DB::Get finds in a family with a merge operator, is no
-// wide-column entity for sure: MergeInProgress; OK if GetEntity is to say that.
-// The GetEntity of 7.8 ends the process where a key has only operands of merges
-// (Version::Get merges them into no value), and finds no columns where a
-// deletion is beneath them; those of 7.9 and later merge. GetMergeOperands
-// refuses entities, and what reaches one by merges Get does not find in 7.8.
+// Tells whether GetEntity may be asked for `key`, which DB::Get finds in a
+// family with a merge operator. Returns OK if it may, and MergeInProgress if
+// the key is certainly not a wide-column entity. GetEntity of 7.8 ends the
+// process if a key has only merge operands (Version::Get merges them into no
+// value), and finds no columns if a deletion is beneath them; since 7.9 it
+// merges. GetMergeOperands refuses entities. A key whose operands are on top of
+// an entity is not found by Get in 7.8.
 #if ROCKSYNC_ROCKSDB_AT_LEAST(7, 9)
 inline rocksdb::Status MayBeEntity(rocksdb::DB*, const rocksdb::ReadOptions&,
                                    rocksdb::ColumnFamilyHandle*,
@@ -173,20 +176,20 @@ inline rocksdb::Status MayBeEntity(rocksdb::DB* db,
   const rocksdb::Status status =
       db->GetMergeOperands(options, family, key, &operand, &one, &operands);
   if (status.IsNotSupported()) return rocksdb::Status::OK();
-  // Incomplete: more operands than one.
+  // Incomplete: there is more than one operand.
   return status.ok() || status.IsIncomplete()
              ? rocksdb::Status::MergeInProgress()
              : status;
 }
 #endif
 
-// The handler of a batch's operations. Those that put something else than a
-// plain value, whichever of them a version has, come as OtherPutCF, and what a
-// TransactionDB adds for its two phases as TwoPhaseMark, which cannot fail:
-// RocksDB built with assertions would end the process.
+// Handles the operations of a batch. Any operation that puts something else
+// than a plain value arrives as OtherPutCF, whichever of them a version has.
+// The marks of a TransactionDB's two phases arrive as TwoPhaseMark, which
+// cannot fail: RocksDB built with assertions would end the process.
 class BatchHandler : public rocksdb::WriteBatch::Handler {
  public:
-  // `call` names what of WriteBatch put it there.
+  // `call` names the call of WriteBatch that added the operation.
   virtual rocksdb::Status OtherPutCF(uint32_t id, const char* call) = 0;
 
   rocksdb::Status PutEntityCF(uint32_t id, const rocksdb::Slice&,
@@ -205,9 +208,9 @@ class BatchHandler : public rocksdb::WriteBatch::Handler {
 #endif
 
   enum class TwoPhase : uint8_t {
-    kBeginPrepare,  // what follows is of a transaction, up to kEndPrepare
-    kEndPrepare,    // names it
-    kCommit,        // of the transaction of this name
+    kBeginPrepare,  // up to kEndPrepare, the operations are a transaction's
+    kEndPrepare,    // carries the transaction's name
+    kCommit,        // of the transaction with this name
     kRollback,
   };
   virtual void TwoPhaseMark(TwoPhase, const rocksdb::Slice& /*name*/) {}

@@ -11,7 +11,7 @@
 namespace rocksync {
 namespace {
 
-// Some of it came from a peer and goes into logs.
+// Some of the text came from a peer, and it goes into logs.
 std::string Printable(absl::string_view text) {
   std::string printable(text);
   for (char& c : printable) {
@@ -26,7 +26,7 @@ absl::Status ToAbsl(const rocksdb::Status& status) {
   using Code = rocksdb::Status::Code;
   if (status.IsNoSpace()) {
     std::string text = status.ToString();
-    // Our own says so already.
+    // Errors of this library say so already.
     if (text.find("make room") == std::string::npos) {
       text +=
           "; make room on that disk, then RocksDB and replication go on by "
@@ -82,7 +82,7 @@ rocksdb::Status NameOwnStorage(const rocksdb::Status& status) {
   if (!status.IsIOError() && !status.IsCorruption()) return status;
   const std::string whole = status.ToString();
   absl::string_view text = whole;
-  // Which the new status says again.
+  // The new status adds this prefix again.
   for (const absl::string_view kind :
        {"IO error: ", "Corruption: ", "No space left on device: "}) {
     absl::ConsumePrefix(&text, kind);

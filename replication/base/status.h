@@ -1,5 +1,5 @@
-// Statuses of RocksDB as statuses of the protocol's floor, and those as the
-// application sees them.
+// Converts RocksDB's statuses to absl::Status, which the protocol uses, and
+// those back to what the application sees.
 
 #ifndef ROCKSYNC_REPLICATION_BASE_STATUS_H_
 #define ROCKSYNC_REPLICATION_BASE_STATUS_H_
@@ -13,24 +13,26 @@ namespace rocksync {
 
 absl::Status ToAbsl(const rocksdb::Status& status);
 
-// Control characters become '?': some of the text came from a peer.
+// Replaces control characters by '?', as some of the text came from a peer.
 rocksdb::Status ToRocksDb(const absl::Status& status);
 
-// What a peer is told of a status of this replica: of its storage the kind, not
-// the details, which name its paths and are for its own log.
+// Returns what a peer is told of a status of this replica. Of a storage error
+// that is only the kind: the details name this replica's paths, and are for its
+// own log.
 std::string ToldToPeer(const rocksdb::Status& status);
 
-// Whether a status of this replica's storage says that it failed, and making
-// room does not help.
+// Whether a status of this replica's storage is a failure that making room does
+// not end.
 inline bool IsStorageFailure(const rocksdb::Status& status) {
   return !status.IsNoSpace() && (status.IsIOError() || status.IsCorruption());
 }
 
-// What ends such a failure, or a full disk: the end of a sentence.
+// Returns what ends such a failure, or a full disk, as the end of a sentence.
 const char* StorageRemedy(const rocksdb::Status& status);
 
-// For this replica's own log and statistics, beside the name of a peer: a
-// failure of its storage, with the remedy. Others are as they were.
+// Says that a storage failure is this replica's own, with the remedy, for its
+// own log and statistics, where it stands beside the name of a peer. Returns
+// any other status as it was.
 rocksdb::Status NameOwnStorage(const rocksdb::Status& status);
 
 }  // namespace rocksync

@@ -13,17 +13,17 @@
 
 namespace rocksync {
 
-// The sequence number of the first operation, as a log has it.
+// Returns the sequence number of the first operation, for a batch from a log.
 uint64_t SequenceOf(const rocksdb::WriteBatch& batch);
 
-// How long a batch is that holds one Put, of a value of `value_bytes`, or one
-// Delete (nullopt), and nothing else.
+// Returns the length of a batch that holds one Put with a value of
+// `value_bytes`, or one Delete (nullopt), and nothing else.
 size_t BytesOfOneOperation(uint32_t family_id, size_t key_bytes,
                            std::optional<size_t> value_bytes);
 
-// Of a batch that a TransactionDB has prepared: by one of the policies
-// WRITE_PREPARED and WRITE_UNPREPARED, with which it is in the memtable, and
-// soon in tables, before it is committed.
+// Whether a TransactionDB has prepared this batch by the policy WRITE_PREPARED
+// or WRITE_UNPREPARED. Such a batch is in the memtable, and soon in tables,
+// before it is committed.
 bool IsWrittenBeforeCommit(const rocksdb::WriteBatch& batch);
 
 }  // namespace rocksync

@@ -17,7 +17,7 @@ using rocksdb::Status;
 
 constexpr std::chrono::milliseconds kEvery{100};
 
-// One call: what its two threads tell each other.
+// The state of one call of Attended that its two threads share.
 class Attendance {
  public:
   explicit Attendance(const CloneOptions& clone) : clone_(clone) {
@@ -45,7 +45,7 @@ class Attendance {
   }
 
  private:
-  // Called by the work.
+  // Passes on progress. Called by the thread that does the work.
   void Tell(const CloneProgress& told) {
     std::unique_lock lock(mutex_);
     told_ = told;
@@ -83,7 +83,7 @@ class Attendance {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<CloneProgress> told_;
-  bool waits_ = false;  // the work, for what it told to be passed on
+  bool waits_ = false;  // the work waits until its progress is passed on
   bool over_ = false;
 };
 
@@ -101,7 +101,7 @@ EndIfCancelled::EndIfCancelled(const std::function<bool()>& cancelled,
   try {
     thread_ = std::thread([this] { Watch(); });
   } catch (const std::system_error&) {
-    // What waits ends by its timeout.
+    // Without a thread, a wait ends by its timeout.
   }
 }
 

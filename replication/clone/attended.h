@@ -1,5 +1,5 @@
-// A long call, attended by the thread that called: while another thread does
-// the work, it tells how far that is, and asks whether to end it.
+// Runs a long call on a thread of its own, while the calling thread attends: it
+// reports the progress, and asks whether to end the call.
 
 #ifndef ROCKSYNC_REPLICATION_CLONE_ATTENDED_H_
 #define ROCKSYNC_REPLICATION_CLONE_ATTENDED_H_
@@ -14,18 +14,19 @@
 
 namespace rocksync {
 
-// Runs `work` on a thread of its own, with options whose `progress` returns
-// once this thread has called that of `clone`, and whose `cancelled` says what
-// the one of `clone` said last. This thread asks the latter after each call of
-// `progress` and ten times a second, as often as it tells again what the work
-// told last. Aborted: no thread can be started.
+// Runs `work` on a thread of its own, with options of its own. Their `progress`
+// returns once the calling thread has called `clone.progress`, and their
+// `cancelled` returns what `clone.cancelled` last returned. Ten times a second,
+// and at each progress of `work`, the calling thread calls `clone.progress`
+// with the latest progress, and then `clone.cancelled`. Aborted: no thread can
+// be started.
 rocksdb::Status Attended(
     const CloneOptions& clone,
     const std::function<rocksdb::Status(const CloneOptions&)>& work);
 
-// Calls `end` once `cancelled` returns true, which a thread asks ten times a
-// second for the lifetime of this: so a wait for a silent peer ends. Without a
-// thread to be had, it ends by itself.
+// Calls `end` once `cancelled` returns true, so that a wait for a silent peer
+// ends. While this object lives, a thread polls `cancelled` ten times a second.
+// If no thread can be started, the wait ends by its timeout only.
 class EndIfCancelled {
  public:
   // `cancelled` may be empty.

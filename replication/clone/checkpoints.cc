@@ -25,7 +25,7 @@ std::string CheckpointPath(const std::string& database, uint64_t ticket) {
   return database + "/" + std::string(kDirectoryPrefix) + name;
 }
 
-// A directory that holds files alone.
+// Removes a directory that holds only files.
 void RemoveDirectory(Env* env, const std::string& directory) {
   std::vector<std::string> names;
   env->GetChildren(directory, &names).PermitUncheckedError();

@@ -1,9 +1,9 @@
-// The checkpoints of a database that others copy: made when somebody asks for a
-// clone, in directories of their own within the database's, of hard links to
-// its files. One that nobody uses is kept for a while, so that whoever comes
-// back after an interruption finds the same files; but it keeps files from
-// going that RocksDB has replaced, so there are few, and none while the disk is
-// short of room.
+// The checkpoints of a database that are copied by clones. A checkpoint is made
+// when a receiver asks for a clone, of hard links to the database's files, in a
+// directory of its own within the database's. An unused checkpoint is kept for
+// a while, so that a receiver that comes back after an interruption finds the
+// same files. But it keeps files on the disk that RocksDB has replaced, so
+// there are only a few, and none while the disk is short of room.
 
 #ifndef ROCKSYNC_REPLICATION_CLONE_CHECKPOINTS_H_
 #define ROCKSYNC_REPLICATION_CLONE_CHECKPOINTS_H_
@@ -26,13 +26,14 @@
 namespace rocksync {
 
 struct CheckpointLimits {
-  size_t most = 4;  // at once
+  size_t most = 4;  // checkpoints at once
   std::chrono::milliseconds keep_unused{600'000};
-  // How often unused ones and room on the disk are looked at.
+  // How often unused checkpoints and the room on the disk are checked.
   std::chrono::milliseconds look_every{1'000};
 };
 
-// Thread-safe. `db` must be there until Stop.
+// Makes, holds and removes the checkpoints. Thread-safe. `db` must live until
+// Stop.
 class Checkpoints {
  public:
   // One checkpoint, as its users see it.
@@ -40,11 +41,11 @@ class Checkpoints {
     std::string directory;
     CloneFiles list;  // by name
     uint64_t bytes = 0;
-    // The disk ran short of room: its files are gone, or go.
+    // The disk ran short of room: the files are, or are being, removed.
     std::atomic<bool> withdrawn{false};
   };
 
-  // Holds a checkpoint as long as it lives.
+  // Holds a checkpoint for as long as it lives.
   class Use {
    public:
     Use() = default;
@@ -67,19 +68,21 @@ class Checkpoints {
       : db_(db), limits_(limits) {}
   ~Checkpoints() { Stop(); }
 
-  // Removes all of them; from then on the database may be gone, and Get fails.
-  // No Use may be left.
+  // Removes all checkpoints. From then on the database may be gone, and Get
+  // fails. REQUIRES: no Use is left.
   void Stop();
 
-  // Removes what a process that was killed has left. Before the first Get.
+  // Removes what a process that was killed has left. Called before the first
+  // Get.
   void RemoveLeftovers();
 
-  // The one of this ticket, or, if there is none (any more), a new one. Busy:
-  // as many as may be are in use. NoSpace: the disk has too little room.
-  // Blocks while RocksDB flushes.
+  // Gets the checkpoint of this ticket, or a new one if there is none (any
+  // more). Busy: as many as the limit allows are in use. NoSpace: the disk has
+  // too little room. TryAgain: Stop was called. Blocks while RocksDB flushes.
   rocksdb::Status Get(uint64_t ticket, Use* use);
 
-  // Nobody comes back for it: it goes once it is not in use.
+  // Notes that no receiver comes back for this checkpoint, so that it is
+  // removed once it is not in use.
   void Finish(uint64_t ticket);
 
  private:
@@ -92,10 +95,11 @@ class Checkpoints {
   };
 
   rocksdb::Status Make(std::shared_ptr<Files>* files);
-  // With the lock held.
+  // REQUIRES, of the next three: mutex_ is held.
   Held* Find(uint64_t ticket);
   rocksdb::Status MakeRoomForOne(std::vector<std::shared_ptr<Files>>* gone);
-  // Takes those out that are to go. RocksDB's files go without the lock.
+  // Takes out of held_ the checkpoints that are to be removed. Remove, which
+  // deletes their files, is called without the lock.
   std::vector<std::shared_ptr<Files>> TakeThoseOver(bool short_of_room);
   void Remove(const std::vector<std::shared_ptr<Files>>& gone);
   void Watch();
@@ -103,7 +107,7 @@ class Checkpoints {
 
   ReplicatedDB* const db_;
   const CheckpointLimits limits_;
-  std::mutex making_;  // one at a time
+  std::mutex making_;  // held by Get, so that one checkpoint is made at a time
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;

@@ -30,8 +30,8 @@ using std::chrono::milliseconds;
 
 constexpr size_t kMaxConnections = 16;
 constexpr milliseconds kBusyPause{100};
-// A connection ends when one of the two takes over the other's member list;
-// each time the newest that is there.
+// The most meetings in a row. A connection ends when one of the two replicas
+// installs the other's member list, each time the newest that either has.
 constexpr int kMaxMeetings = 4;
 
 void Tell(const CloneOptions& clone, const CloneProgress& progress) {
@@ -40,7 +40,8 @@ void Tell(const CloneOptions& clone, const CloneProgress& progress) {
 
 Status WasCancelled() { return Status::Aborted("the copy was cancelled"); }
 
-// Not OK: why it is not proven.
+// Runs sessions with the source. Returns OK if the two were proven equal, else
+// why not.
 Status SessionWithSource(ReplicatedDB* db, const CloneOptions& clone) {
   ReplicatorContext replica(ReplicatorOptionsOf(clone), db, clone.transport);
   const EndIfCancelled end(clone.cancelled, [&] { Stop(&replica); });
@@ -152,7 +153,7 @@ Status CopyFiles(const ReplicatedDBOptions& replication,
                  CloneResult* result) {
   CloneProgress progress;
   Tell(clone, progress);
-  // Files may be few, and there before anybody asks again.
+  // Copying few files may be over before `cancelled` is polled again.
   if (Cancelled(clone)) return WasCancelled();
   Status s;
   if (!directory->finished()) {
@@ -218,7 +219,7 @@ Status ReplicatedDB::Clone(const rocksdb::DBOptions& options,
   CloneResult scratch;
   if (result == nullptr) result = &scratch;
   Status s = CheckPlaces(options, name, families);
-  // What the opening would refuse is refused before all is copied.
+  // Refuses before the copy what the opening would refuse after it.
   if (s.ok()) s = CheckOpenArguments(options, replication, families);
   if (!s.ok()) return s;
   return Attended(clone, [&](const CloneOptions& attended) {

@@ -1,4 +1,4 @@
-// A clone from beginning to end, in the steps that tools take one by one.
+// The steps of a clone, from beginning to end. Tools take them one by one.
 
 #ifndef ROCKSYNC_REPLICATION_CLONE_CLONE_H_
 #define ROCKSYNC_REPLICATION_CLONE_CLONE_H_
@@ -20,54 +20,56 @@ class Link;
 class ReplicatedDB;
 struct ReplicatorContext;
 
-// It has been cancelled.
+// Returns true if the clone has been cancelled.
 bool Cancelled(const CloneOptions& clone);
 
-// Ends its sessions, and whatever it waits for of a peer. For any thread.
+// Ends the sessions of `replica`, and all waits for a peer. From any thread.
 void Stop(ReplicatorContext* replica);
 
-// What is copied is there, and this stage begins.
+// Reports that this stage begins. `copied` says how much has been copied.
 void TellStage(const CloneOptions& clone, CloneProgress::Stage stage,
                const CloneResult& copied);
 
-// Of a clone: it dials the source alone.
+// Returns options for a replica that dials only the source of the clone.
 ReplicatorOptions ReplicatorOptionsOf(const CloneOptions& clone);
 
-// InvalidArgument: names what is wrong with them.
+// Returns InvalidArgument if the options are wrong; the message names what is.
 rocksdb::Status CheckCloneOptions(const CloneOptions& clone);
 
-// NotSupported: the copy lies in one directory, and these options name others.
+// Returns NotSupported if the options name several directories: a copy lies in
+// one.
 rocksdb::Status CheckPlaces(
     const rocksdb::DBOptions& options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
-// A new connection with the source, over which it and `replica` have met with
-// one member list. TryAgain: the list keeps changing.
+// Opens a link to the source. Repeats this until the source and `replica` have
+// the same member list; TryAgain: the list keeps changing.
 rocksdb::Status MeetSource(const CloneOptions& clone,
                            ReplicatorContext* replica,
                            std::unique_ptr<Link>* link);
 
-// A session with the source, of a replica that is open, in as many attempts as
-// `clone.io_timeout` allows. Sets `proven_equal`, or says why not.
+// Proves an open replica equal to the source by a session, and retries within
+// `clone.io_timeout` while the source is busy. Sets `proven_equal`, or
+// `session_error`.
 void Prove(ReplicatedDB* db, const CloneOptions& clone, CloneResult* result);
 
-// Copies the source's files into a directory that was prepared, unless all are
-// there. Sets all of `result` but the proof.
+// Copies the source's files into a prepared directory, unless all of them are
+// there. Sets all of `result` except the proof.
 rocksdb::Status CopyFiles(const ReplicatedDBOptions& replication,
                           const CloneOptions& clone, CloneDirectory* directory,
                           CloneResult* result);
 
-// Copies the source's files into the directory `name`, which can then be opened
-// and becomes the replica `result->replica_id` when it is. Nothing is opened.
-// OK at once if an earlier call got so far.
+// Copies the source's files into the directory `name`, but does not open it.
+// The first opening makes it the replica `result->replica_id`. Returns OK at
+// once if an earlier call copied all files.
 rocksdb::Status CopyReplica(rocksdb::Env* env,
                             const ReplicatedDBOptions& replication,
                             const std::string& name, const CloneOptions& clone,
                             CloneResult* result);
 
 // Opens a copy as the new replica, proves it equal to the source, and closes
-// it. `options_file` is put back unless it is null: the options are not the
-// application's, or not quite.
+// it. Puts `options_file` back unless it is null, for callers whose options are
+// not, or not exactly, the application's.
 rocksdb::Status BecomeReplica(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,

@@ -27,39 +27,42 @@ constexpr char kCopiedCurrent[] = "CURRENT.rocksync-clone";
 constexpr char kLockFile[] = "LOCK";
 constexpr char kNewRecord[] = "ROCKSYNC-CLONE.new";
 
-// Memory maps would be faulted in page by page.
+// Options that write without memory maps, which would be faulted in page by
+// page.
 EnvOptions PlainWrites() {
   EnvOptions options;
   options.use_mmap_writes = false;
   return options;
 }
 
-// What may lie in a directory in which nothing is.
+// Returns true for a file that may lie in a directory that counts as empty.
 bool MeansNothing(std::string_view name) {
   return name == "." || name == ".." || name == kLockFile ||
          name == "lost+found" || name == kCloneRecordFileName ||
          name.ends_with(".new");
 }
 
-// The copy of a resync has its place, and whoever runs one cannot choose.
+// Says where a copy is made. A clone's directory can be chosen, a resync's
+// cannot.
 std::string WhereCopiesAre(ClonePurpose purpose, const std::string& path) {
   return purpose == ClonePurpose::kNewReplica
              ? "a clone is made in a new directory, or in an empty one"
              : "move " + path + " away: a resync makes its copy there";
 }
 
-// What `rocksync id --make` leaves, which a clone has no use for.
+// Returns true if the directory holds only the id that `rocksync id --make`
+// leaves, which a clone does not use.
 bool HoldsAnIdAlone(const std::vector<std::string>& names) {
   return std::all_of(names.begin(), names.end(), [](const std::string& name) {
     return name == kIntendedIdFileName || MeansNothing(name);
   });
 }
 
-// Of a path that is there.
+// Checks that the directory `path`, which exists, counts as empty.
 Status CheckEmpty(Env* env, const std::string& path, ClonePurpose purpose) {
   std::vector<std::string> names;
   const Status status = env->GetChildren(path, &names);
-  // Asked only then: many an Env does not know what is a directory.
+  // Asked only after an error, since many an Env cannot tell a directory.
   bool is_directory = true;
   if (!status.ok() && env->IsDirectory(path, &is_directory).ok() &&
       !is_directory) {
@@ -98,7 +101,7 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
                                uint64_t replica_id, ClonePurpose purpose,
                                std::unique_ptr<CloneDirectory>* prepared) {
   std::unique_ptr<CloneDirectory> directory(new CloneDirectory(env, path));
-  // So that not even a LOCK is left in what is somebody's.
+  // Checked first, so that not even a LOCK is left in another database.
   Status status = purpose == ClonePurpose::kNewReplica
                       ? CheckLiesInNoDatabase(env, path)
                       : Status::OK();
@@ -114,7 +117,8 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
     return Status::Busy("rocksync: this process works in " + path + " already",
                         status.ToString());
   }
-  // RocksDB's own, so that no program opens a database here meanwhile.
+  // Takes RocksDB's own lock, so that no program opens a database here
+  // meanwhile.
   status = env->LockFile(path + "/" + kLockFile, &directory->lock_);
   if (!status.ok()) {
     directory->made_.clear();
@@ -135,7 +139,7 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
 }
 
 CloneDirectory::~CloneDirectory() {
-  // The lock's file while it is locked.
+  // Before the unlock: the lock's file is removed while it is locked.
   if (!begun_) RemoveWhatWasMade();
   if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
 }
@@ -153,7 +157,7 @@ void CloneDirectory::RemoveWhatWasMade() {
   for (const std::string& file : made_) {
     env_->DeleteFile(file).PermitUncheckedError();
   }
-  // Nothing happens if somebody has put a file there.
+  // DeleteDir has no effect if another program has put a file there.
   if (makes_directory_ && !made_.empty()) {
     env_->DeleteDir(path_).PermitUncheckedError();
   }
@@ -186,7 +190,7 @@ Status CloneDirectory::Look(ClonePurpose purpose) {
                   : WhereCopiesAre(purpose, path_));
   }
   if (IsUnfinishedClone(current)) return Status::OK();
-  // To a clone what a resync has put in its place is a database.
+  // For a clone, a copy that a resync has put in its place is a database.
   finished_ = status.ok() && of_clone == for_clone;
   if (finished_) return status;
   return Status::InvalidArgument(
@@ -207,7 +211,7 @@ Status CloneDirectory::Mark(uint64_t replica_id) {
             ReplicaIdHex(replica_id),
         "all of it was copied for that one: give its certificate");
   }
-  // Before anything else is there.
+  // The mark is made before any file of the copy.
   Status status = empty_ ? MarkUnfinished(env_, path_) : Status::OK();
   if (!status.ok()) return status;
   if (replica_id != 0) record_.replica_id = replica_id;
@@ -215,8 +219,8 @@ Status CloneDirectory::Mark(uint64_t replica_id) {
   return WriteCloneRecord(env_, path_, record_);
 }
 
-// Nothing that an earlier resync opened here may be taken for the source's, nor
-// its checkpoint for a later one.
+// Starts over: a copy that an earlier resync opened here must not be taken for
+// the source's files, nor that resync's checkpoint for a later one.
 Status CloneDirectory::BeginAnew(uint64_t replica_id) {
   Status status = MarkUnfinished(env_, path_);
   if (status.ok()) status = RemoveMarker(env_, path_);
@@ -300,7 +304,7 @@ Status CloneDirectory::HashHeld(const CloneFile& file, CloneCheck* check) {
       }
       have += piece.size();
     }
-    // Less than there was: what is missing is copied.
+    // The file has become shorter; what is missing is copied.
     if (!status.ok() || have == 0) break;
     check->hashes.push_back(
         ElementHasher::HashIssuedValue({chunk.data(), have}));
@@ -336,7 +340,7 @@ Status CloneDirectory::Finish() {
   }
   std::unique_ptr<rocksdb::Directory> directory;
   status = env_->NewDirectory(path_, &directory);
-  // All names are durable before the one that makes it a database.
+  // All names are durable before the rename that makes this a database.
   if (status.ok()) status = directory->Fsync();
   if (status.ok()) status = env_->RenameFile(copied, path_ + "/CURRENT");
   if (status.ok()) status = directory->Fsync();

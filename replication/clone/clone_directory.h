@@ -1,7 +1,7 @@
-// The directory that a clone is made in, from its first file to the moment from
-// which it can be opened (clone_record.h has what lies there). What is there is
-// never believed: files are compared with the source's before they count, so no
-// crash, and no damage, leaves more to be done than to call again.
+// The directory in which a clone is made, from its first file until it can be
+// opened (clone_record.h says what lies there). Files found there are never
+// trusted: they are compared with the source's before they count. So after any
+// crash or damage it is enough to call again.
 
 #ifndef ROCKSYNC_REPLICATION_CLONE_CLONE_DIRECTORY_H_
 #define ROCKSYNC_REPLICATION_CLONE_CLONE_DIRECTORY_H_
@@ -19,47 +19,51 @@
 
 namespace rocksync {
 
-// One thread prepares and finishes it, several may write files meanwhile, each
-// a file of its own.
+// Thread rule: one thread prepares and finishes it; in between, several threads
+// may write files, each a file of its own.
 class CloneDirectory {
  public:
-  // Makes the directory, or goes on with one in which a clone is unfinished.
-  // `replica_id`: what the clone shall be; 0: what an earlier call chose, or a
-  // random one. InvalidArgument: something else is there, of which nothing was
-  // touched; or all files are, of what becomes another replica; or it lies in a
-  // directory of another database. Busy: another program works in it.
+  // Makes the directory, or resumes one in which a clone is unfinished.
+  // `replica_id` is that of the clone; 0: the one that an earlier call chose,
+  // or a random one. InvalidArgument: something else is there, which is not
+  // touched; or it holds all files of a clone that becomes another replica; or
+  // it lies in the directory of another database. Busy: another program, or
+  // this process, works in it.
   static rocksdb::Status Prepare(rocksdb::Env* env, const std::string& path,
                                  uint64_t replica_id,
                                  std::unique_ptr<CloneDirectory>* prepared);
-  // The same for a resync of `replica_id`. Whatever an earlier one came to, it
-  // starts over: from a checkpoint that is made from now on, with what is there
-  // of its files.
+  // Makes or reuses the directory for a resync of `replica_id`. A resync always
+  // starts over, however far an earlier one came: from a checkpoint that is
+  // made from now on, keeping those files of it that are there.
   static rocksdb::Status PrepareResync(
       rocksdb::Env* env, const std::string& path, uint64_t replica_id,
       std::unique_ptr<CloneDirectory>* prepared);
-  // Removes what Prepare made if nothing was to be copied yet: nobody has to
-  // remove the directory before it can be used for something else.
+  // Removes what Prepare made if Begin was not reached, so that the directory
+  // can be used for something else.
   ~CloneDirectory();
 
   const std::string& path() const { return path_; }
   const CloneRecord& record() const { return record_; }
-  // All files are there: nothing is left to be copied.
+  // Returns true if all files are there, so that nothing is left to be copied.
   bool finished() const { return finished_; }
 
-  // What is to be copied from now on. Removes files that are not in it.
-  // NoSpace: the disk has too little room for it.
+  // Sets the files that are to be copied, and removes other files of RocksDB.
+  // NoSpace: the disk has too little room for them.
   rocksdb::Status Begin(const CloneFiles& list, uint64_t min_free_bytes);
 
-  // Bytes of the file that are there, at most its size; a longer one is
-  // removed.
+  // Sets `*held` to how many bytes of the file are there, at most its size. A
+  // file that is longer is removed.
   rocksdb::Status SizeHeld(const CloneFile& file, uint64_t* held);
-  // Their hashes.
+  // Computes the hashes of the first `check->size` bytes that are there, but of
+  // kMaxCloneHashes chunks at most, and sets `check->size` to what was hashed.
   rocksdb::Status HashHeld(const CloneFile& file, CloneCheck* check);
-  // To append at `offset`, which is what is held, or 0: anew.
+  // Opens the file to append at `offset`, which is the size held, or 0 to write
+  // it anew.
   rocksdb::Status Append(const CloneFile& file, uint64_t offset,
                          std::unique_ptr<rocksdb::WritableFile>* writer);
 
-  // All files are durable. From here on the database can be opened.
+  // Makes the directory a database that can be opened.
+  // REQUIRES: all files are there and durable.
   rocksdb::Status Finish();
 
  private:
@@ -68,14 +72,15 @@ class CloneDirectory {
   static rocksdb::Status Prepare(rocksdb::Env* env, const std::string& path,
                                  uint64_t replica_id, ClonePurpose purpose,
                                  std::unique_ptr<CloneDirectory>* prepared);
-  // What is there, without writing.
+  // Finds out what is there, without writing.
   rocksdb::Status Look(ClonePurpose purpose);
   rocksdb::Status Mark(uint64_t replica_id);
   rocksdb::Status BeginAnew(uint64_t replica_id);
   void NoteWhatIsMissing();
   void RemoveWhatWasMade();
   rocksdb::Status CheckRoomFor(const CloneFiles& list, uint64_t min_free_bytes);
-  // CURRENT has another name until the end.
+  // Returns the path of a file. The source's CURRENT has another name until
+  // Finish.
   std::string PathOf(const CloneFile& file) const;
 
   rocksdb::Env* const env_;
@@ -83,10 +88,10 @@ class CloneDirectory {
   std::unique_ptr<DirectoryClaim> claim_;
   rocksdb::FileLock* lock_ = nullptr;
   CloneRecord record_;
-  bool empty_ = false;  // there was nothing when Prepare looked
+  bool empty_ = false;  // the directory was empty when Prepare looked
   bool finished_ = false;
   bool begun_ = false;
-  // What this object may have made, as it was not there.
+  // The files that this object may have made, since they were not there before.
   std::vector<std::string> made_;
   bool makes_directory_ = false;
 };

@@ -16,7 +16,7 @@ constexpr size_t kAskProofBytes = 16;
 constexpr size_t kMaxFileNameBytes = 32;
 constexpr size_t kMaxRefusalBytes = 1024;
 constexpr uint64_t kMaxCurrentBytes = 64;
-// A file name, and its size, at least: "1.sst" and a byte.
+// The least bytes of a listed file: a name such as "1.sst", its length, a size.
 constexpr size_t kLeastFileBytes = 7;
 
 absl::Status Wrong(std::string_view what) {
@@ -27,7 +27,7 @@ std::string BeginClone(CloneMessage kind) {
   return {kHead, static_cast<char>(kind)};
 }
 
-// Leaves the body.
+// Checks a message's kind and leaves its body in `*message`.
 absl::Status TakeHead(CloneMessage kind, std::string_view* message) {
   CloneMessage found;
   absl::Status status = KindOf(*message, &found);

@@ -31,16 +31,17 @@ using rocksdb::Status;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-// Asked for ahead on each connection, as it takes a round trip to ask.
+// How much is asked for ahead on each connection, since a request takes a round
+// trip.
 constexpr uint64_t kAskedAheadBytes = uint64_t{32} << 20;
 constexpr size_t kAskedAheadFiles = 64;
-// Written and not yet on its way to the disk. Left to the end, a file's sync
-// would wait for all of it.
+// The most bytes written before they are sent on to the disk. Otherwise a
+// file's sync at its end would wait for all of it.
 constexpr uint64_t kSyncEveryBytes = uint64_t{16} << 20;
 constexpr milliseconds kProgressEvery{100};
 constexpr int kCheckpointPatience = 20;  // times io_timeout
 
-// The threads and connections of one call: the first failure ends them all.
+// The threads and connections of one call. The first failure ends them all.
 class Crew {
  public:
   void Fail(const Status& why) {
@@ -58,7 +59,7 @@ class Crew {
   }
   OpenConnections* connections() { return &connections_; }
 
-  // Runs a task on a thread of its own; it fails as the task does.
+  // Runs a task on a thread of its own. The call fails with the task's error.
   void Spawn(std::function<Status()> task) {
     {
       const std::lock_guard lock(mutex_);
@@ -103,12 +104,12 @@ class Crew {
   std::vector<std::thread> threads_;
 };
 
-// The files that are to be copied, and how far that is. Thread-safe.
+// The files that are to be copied, and the progress. Thread-safe.
 class Work {
  public:
   explicit Work(std::vector<CloneFile> files) : files_(std::move(files)) {
     for (size_t i = 0; i < files_.size(); ++i) order_.push_back(i);
-    // The largest first, so that no connection is left with one at the end.
+    // The largest files first, so that no connection has one left at the end.
     std::sort(order_.begin(), order_.end(), [this](size_t a, size_t b) {
       return files_[a].size > files_[b].size;
     });
@@ -122,7 +123,7 @@ class Work {
     return bytes;
   }
 
-  // False: none is left.
+  // Takes the next file to copy. Returns false if none is left.
   bool Next(size_t* number) {
     const std::lock_guard lock(mutex_);
     if (next_ >= order_.size()) return false;
@@ -154,13 +155,13 @@ Status FromRefusal(std::string_view message) {
   }
 }
 
-// One connection that clones, from its first message on.
+// A connection to the source, from its first message on.
 class CloneConnection {
  public:
   CloneConnection(const CloneOptions& options, Crew* crew)
       : options_(options), crew_(crew) {}
 
-  // Connects and asks. `*files` is what the source has.
+  // Connects, and asks for the list of the source's files.
   Status Open(const CloneCredentials& credentials, const CloneAsk& ask,
               CloneFiles* files) {
     std::unique_ptr<Connection> made;
@@ -196,12 +197,12 @@ class CloneConnection {
   Status Send(const std::string& message) {
     return NameRemedy(connection()->Send(message, options_.io_timeout));
   }
-  // A message of this kind.
+  // Receives a message of this kind.
   Status Receive(CloneMessage kind, std::string* message) {
     const Status s = connection()->Receive(message, options_.io_timeout);
     return s.ok() ? Expect(kind, *message) : NameRemedy(s);
   }
-  // A chunk of `size` bytes, as a view into `*message`.
+  // Receives a chunk of `size` bytes. `*bytes` is a view into `*message`.
   Status ReceiveChunk(size_t size, std::string* message,
                       std::string_view* bytes) {
     Status s = Receive(CloneMessage::kData, message);
@@ -244,12 +245,12 @@ class Copier {
   }
 
  private:
-  // What was asked for, in the order in which it is answered.
+  // A request that was sent and is not answered yet.
   struct Asked {
     size_t file = 0;
-    uint64_t held = 0;    // of a Check; 0: it is a Read
+    uint64_t held = 0;    // bytes held, of a Check; 0: it is a Read
     uint64_t offset = 0;  // of a Read
-    uint64_t cost = 0;    // bytes that are on their way for it
+    uint64_t cost = 0;    // bytes that the answer will bring
   };
 
   Status AskAhead() {
@@ -285,7 +286,8 @@ class Copier {
     return connection_->Send(ReadMessage({file, offset}));
   }
 
-  // The answer to a Check: the file is whole, has to go on, or begins anew.
+  // Takes the answer to a Check: the file is complete, is continued, or begins
+  // anew.
   Status TakeSame() {
     const Asked asked = asked_.front();
     asked_.pop_front();
@@ -299,8 +301,8 @@ class Copier {
     return AskToRead(asked.file, same);
   }
 
-  // The rest of a file, maybe none. A file that was whole is synced, too:
-  // whoever wrote it may have died before.
+  // Takes the rest of a file, which may be empty. A file that was complete is
+  // synced too: the process that wrote it may have died before it did.
   Status TakeFile() {
     const Asked asked = asked_.front();
     asked_.pop_front();
@@ -344,7 +346,7 @@ class Copier {
   std::string message_;
 };
 
-// The rate over the last seconds.
+// Computes the rate over the last seconds.
 class RateOverTime {
  public:
   uint64_t PerSecond(uint64_t total) {
@@ -363,7 +365,7 @@ class RateOverTime {
   std::deque<std::pair<Clock::time_point, uint64_t>> samples_;
 };
 
-// One call.
+// Runs one call of ReceiveFiles.
 class Transfer {
  public:
   Transfer(const CloneOptions& options, const CloneCredentials& credentials,
@@ -390,7 +392,7 @@ class Transfer {
     }
     s = Wait();
     if (s.ok()) s = directory_->Finish();
-    // If it does not arrive, the checkpoint goes after a while.
+    // If the message is lost, the source drops the checkpoint after a while.
     if (s.ok()) (void)first_.Send(DoneMessage());
     return s;
   }
@@ -405,7 +407,7 @@ class Transfer {
     CloneFiles list;
     Status s =
         first_.Open(credentials_, AskOf(directory_->record().ticket), &list);
-    // Before anything is written.
+    // Checked before anything is written.
     if (s.ok()) s = CheckVersion(list.files);
     if (s.ok()) s = directory_->Begin(list, min_free_bytes_);
     if (!s.ok()) return s;
@@ -414,8 +416,8 @@ class Transfer {
     return s;
   }
 
-  // The OPTIONS file says which RocksDB the source runs with; a checkpoint need
-  // not have one.
+  // Checks which RocksDB the source runs with, by its OPTIONS file, which a
+  // checkpoint need not have.
   Status CheckVersion(const std::vector<CloneFile>& files) {
     const auto file = std::find_if(
         files.begin(), files.end(),
@@ -431,7 +433,8 @@ class Transfer {
       if (s.ok() && at == 0) version = CheckSourceIsNotNewer(bytes);
       at += bytes.size();
     }
-    // It does not come back: the source needs to keep no checkpoint for it.
+    // This receiver does not come back, so the source need not keep the
+    // checkpoint.
     if (!version.ok()) (void)first_.Send(DoneMessage());
     return s.ok() ? version : s;
   }
@@ -440,7 +443,7 @@ class Transfer {
     CloneConnection connection(options_, &crew_);
     CloneFiles same;
     Status s = connection.Open(credentials_, AskOf(ticket_), &same);
-    // One connection too few is no failure.
+    // One connection fewer is no failure.
     if (s.IsBusy()) return Status::OK();
     if (s.ok() && same.ticket != ticket_) {
       s = Status::TryAgain("the source's checkpoint is gone", "clone on");

@@ -13,17 +13,17 @@
 
 namespace rocksync {
 
-// What lets the receiver in.
+// The credentials with which the receiver authenticates.
 struct CloneCredentials {
   std::string cluster;  // its name
   ClusterSecret secret{};
 };
 
 // Copies what is not there yet and leaves `directory` finished. OK: `*copied`
-// says what it took. InvalidArgument: one side refuses the other. Busy: the
-// source cannot serve it now. NoSpace. IOError and TimedOut: the connection.
-// After any of them, or a crash, the next call resumes. Aborted:
-// cancelled.
+// says what was copied. InvalidArgument: one side refuses the other. Busy: the
+// source cannot serve the clone now. NoSpace: the disk has too little room.
+// IOError, TimedOut: the connection failed. Aborted: it was cancelled. After
+// any error or a crash, the next call resumes.
 rocksdb::Status ReceiveFiles(const CloneOptions& options,
                              const CloneCredentials& credentials,
                              uint64_t min_free_bytes, CloneDirectory* directory,

@@ -24,11 +24,13 @@ namespace {
 using rocksdb::Status;
 using std::chrono::milliseconds;
 
-// More would only fill memory.
+// The most requests, and hashes in them, that a receiver may send ahead. More
+// would only fill memory.
 constexpr size_t kMaxAsked = 1024;
 constexpr size_t kMaxAskedHashes = 2 * kMaxCloneHashes;
-// A receiver whose disk is slow asks for nothing meanwhile; the transport
-// closes a connection over which nothing goes sooner than this.
+// How long to wait for a request: in effect without a limit, since a receiver
+// whose disk is slow asks for nothing. The transport closes an idle connection
+// sooner.
 constexpr std::chrono::hours kBetweenQuestions{1};
 
 std::string RefusalOf(const Status& why) {
@@ -64,24 +66,24 @@ uint64_t PerSecond(uint64_t count, std::chrono::steady_clock::duration time) {
 
 }  // namespace
 
-// Makes the source's leaf digests ready while its files are copied: the proof
-// needs them, and after a long time without sessions they take as long as
-// reading the index.
+// Prepares the source's leaf digests while its files are copied. The proof
+// needs them, and after a long time without sessions preparing them takes as
+// long as reading the index.
 class CloneSource::Readying {
  public:
   explicit Readying(ReplicatorContext* replica) {
     try {
       thread_ = std::thread([replica] {
         const auto stops = [replica] { return replica->stopping.load(); };
-        // What is wrong here the proof tells.
+        // The session of the proof reports any error.
         (void)StoreAccess::NewView(replica->db, replica->pay_for_reads)
             ->TakeSnapshot(stops);
       });
     } catch (const std::system_error&) {
-      // Then the proof waits for them.
+      // Without a thread, the proof waits for the digests.
     }
   }
-  // Waits until they are: what is read is of use to any session.
+  // Waits until the digests are ready, which any session can use.
   ~Readying() {
     if (thread_.joinable()) thread_.join();
   }
@@ -92,7 +94,8 @@ class CloneSource::Readying {
   std::thread thread_;
 };
 
-// One connection: what it asks for, and the thread that answers.
+// Serves one connection: receives requests, and answers them on a thread of its
+// own.
 class CloneSource::Conversation {
  public:
   Conversation(CloneSource* source, Connection* connection,
@@ -102,14 +105,14 @@ class CloneSource::Conversation {
   Status Run();
 
  private:
-  // Takes down what is asked for. OK: the peer is done.
+  // Receives requests and queues them. Returns OK once the peer is done.
   Status Listen();
   void AnswerAll();
   Status Answer(const Question& question);
   Status Answer(const CloneRead& read);
   Status Answer(const CloneCheck& check);
   Status Open(uint64_t number, uint64_t offset);
-  // Reads into `to`, as much as there is up to a chunk.
+  // Reads the chunk at `offset`, which may be shorter at the end, into `to`.
   Status ReadChunk(uint64_t offset, char* to, size_t* size);
   Status Send(const rocksdb::Slice& message);
 
@@ -124,9 +127,9 @@ class CloneSource::Conversation {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Question> asked_;
-  size_t asked_hashes_ = 0;  // in them
-  bool over_ = false;        // nothing more is asked
-  Status failed_;            // of the thread that answers
+  size_t asked_hashes_ = 0;  // hashes in asked_
+  bool over_ = false;        // no more requests come
+  Status failed_;            // error of the thread that answers
 };
 
 Status CloneSource::Conversation::Run() {
@@ -144,7 +147,7 @@ Status CloneSource::Conversation::Run() {
   }
   changed_.notify_all();
   answers.join();
-  // What went wrong first closed the connection.
+  // An error of the answering thread came first: it closed the connection.
   return failed_.ok() ? s : failed_;
 }
 
@@ -187,7 +190,7 @@ void CloneSource::Conversation::AnswerAll() {
     if (!s.ok()) {
       (void)connection_->Send(RefusalOf(s),
                               source_->replica_->options.io_timeout);
-      // Wakes who listens.
+      // Wakes Listen.
       connection_->Close();
       lock.lock();
       failed_ = s;
@@ -246,7 +249,7 @@ Status CloneSource::Conversation::ReadChunk(uint64_t offset, char* to,
 
 Status CloneSource::Conversation::Send(const rocksdb::Slice& message) {
   ReplicatorContext* const replica = source_->replica_;
-  // As in a session: never so long that the peer takes us for dead.
+  // As in a session, the wait is never so long that the peer would time out.
   if (!replica->bytes.Pay(message.size(), replica->options.io_timeout / 4,
                           replica->stopped)) {
     return Status::TryAgain("the source's replicator stops");
@@ -312,8 +315,8 @@ Status CloneSource::MayClone(const CloneAsk& ask) const {
   if (ask.replica_id == replica_->identity.replica_id) {
     return not_new("the source itself");
   }
-  // A replica that was met goes on as itself, or not at all: another history
-  // under its id would look rolled back.
+  // A replica that was met before must not be replaced by a clone: another
+  // history under its id would look rolled back.
   if (!ask.resync &&
       StoreAccess::PeersOf(replica_->db)->Recall(ask.replica_id).has_value()) {
     return not_new("known to the source already");
@@ -368,7 +371,7 @@ Status CloneSource::Serve(Connection* connection, const Admission& admission,
   rocksdb::Log(rocksdb::InfoLogLevel::INFO_LEVEL, replica_->log,
                "rocksync: replica %016llx at %s clones this replica: "
                "%zu files, %llu bytes",
-               static_cast<unsigned long long>(connection->peer_replica_id()),
+               static_cast<unsigned long long>(ask.replica_id),
                connection->peer_name().c_str(), use->list.files.size(),
                static_cast<unsigned long long>(use->bytes));
   connection->SetFrameTimeout(kMaxPatience * timeout);

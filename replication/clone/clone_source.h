@@ -1,6 +1,6 @@
-// Serves the files of this replica to those that clone it, over accepted
-// connections. Each connection has two threads meanwhile: one takes down what
-// is asked for, one reads, hashes and sends, in that order.
+// Serves the files of this replica to replicas that clone it, over accepted
+// connections. Each connection has two threads: one receives requests, the
+// other reads, hashes and sends, in the order of the requests.
 
 #ifndef ROCKSYNC_REPLICATION_CLONE_CLONE_SOURCE_H_
 #define ROCKSYNC_REPLICATION_CLONE_CLONE_SOURCE_H_
@@ -20,34 +20,36 @@
 
 namespace rocksync {
 
-// A clone that is under way, as its source sees it.
+// A clone under way, as its source sees it.
 struct ServedClone {
-  uint64_t replica_id = 0;   // what the copy becomes
-  std::string address;       // where it comes from
+  uint64_t replica_id = 0;   // of the replica that the copy becomes
+  std::string address;       // of the receiver
   uint64_t bytes = 0;        // of all files
-  uint64_t bytes_there = 0;  // of them: sent, or found to be there
+  uint64_t bytes_there = 0;  // sent, or found to be at the receiver
   uint64_t bytes_sent = 0;
   uint64_t bytes_per_second = 0;
   uint64_t seconds_left = 0;  // 0: not known
 };
 
-// Thread-safe. `replica` must outlive it.
+// Serves all clones of a replica. Thread-safe. `replica` must outlive it.
 class CloneSource {
  public:
   explicit CloneSource(ReplicatorContext* replica)
       : replica_(replica), checkpoints_(replica->db) {}
 
-  // Serves a peer that was admitted and whose first message is `message`, until
-  // it is done or the connection breaks. Not OK: what was wrong; the peer has
-  // been told.
+  // Serves an authenticated peer, whose first message is `message`, until it is
+  // done or the connection breaks. Returns what was wrong, if anything; the
+  // peer has been told.
   rocksdb::Status Serve(Connection* connection, const Admission& admission,
                         std::string_view message);
 
   std::vector<ServedClone> Served() const;
 
-  // Before the first Serve: removes what a process that was killed has left.
+  // Removes what a process that was killed has left. Called before the first
+  // Serve.
   void Start() { checkpoints_.RemoveLeftovers(); }
-  // Once no Serve runs any more: after it the database may be gone.
+  // Removes all checkpoints. The database may be gone once this returns.
+  // REQUIRES: no Serve runs any more.
   void Stop() { checkpoints_.Stop(); }
 
  private:
@@ -60,13 +62,13 @@ class CloneSource {
   class Conversation;
   class Readying;
 
-  // Of what has proven the secret.
+  // Checks whether a peer that has proven the secret may clone this replica.
   rocksdb::Status CheckAsk(const CloneAsk& ask, Connection* connection);
   rocksdb::Status Begin(Connection* connection, const Admission& admission,
                         std::string_view message, CloneAsk* ask,
                         Checkpoints::Use* use);
   rocksdb::Status MayClone(const CloneAsk& ask) const;
-  // True: it is the first connection of the clone.
+  // Counts a connection in. Returns true for the first one of its clone.
   bool Enter(const CloneAsk& ask, const std::string& address,
              const Checkpoints::Files& files);
   void Leave(uint64_t ticket);

@@ -1,4 +1,4 @@
-// A replicated database with its handles, open for a while.
+// Owns a replicated database with its handles, open for a while.
 
 #ifndef ROCKSYNC_REPLICATION_CLONE_OPEN_REPLICA_H_
 #define ROCKSYNC_REPLICATION_CLONE_OPEN_REPLICA_H_
@@ -43,7 +43,7 @@ class OpenReplica {
     db_.reset();
     return s;
   }
-  // Store::manifest_at_close; empty before that.
+  // Returns Store::manifest_at_close(); empty before Close.
   const std::string& manifest_at_close() const { return manifest_; }
 
   ReplicatedDB* db() const { return db_.get(); }

@@ -1,17 +1,19 @@
-// A replica that is far behind, brought up to date by a copy of another one.
+// Resync: brings a replica that is far behind up to date by a copy of another
+// one, the source.
 //
-// The order of things is what makes it safe. The replica meets the source, as
-// before a session, and nobody else after that: so its stable time is one that
-// both have, and every tombstone up to it is in the source's data, of which the
-// checkpoint is made only now. What has been collected since then, this replica
-// had acknowledged. So the copy, together with what the replica alone holds, is
-// what the replica would hold after a session with the source, and it may go on
-// with all that it has said of itself. It meets the source once more after the
-// copy, since it has to know how far the source's clock was: a
-// replica that takes versions of another notes up to which, to tell when that
-// is rolled back.
-// That meeting must not move the stable time, or else tombstones that the copy
-// lacks would count as collected.
+// The order of the steps makes it safe. First the replica meets the source, as
+// before a session, and from then on nobody else. So both have its stable time,
+// and every tombstone up to it is in the source's data, of which the checkpoint
+// is made only now. Tombstones that the source has collected since then, this
+// replica had acknowledged. So the copy, together with what the replica alone
+// holds, is what the replica would hold after a session with the source, and
+// all that the replica has announced remains true.
+//
+// After the copy the replica meets the source once more, to learn its clock
+// reading: a replica that takes versions of another one notes up to which
+// reading, so that it can tell when that one is rolled back. This meeting must
+// not move the stable time, or tombstones that the copy lacks would count as
+// collected.
 
 #include <memory>
 #include <string>
@@ -63,11 +65,11 @@ class Resyncing {
         resync_(resync),
         result_(result),
         options_file_(options.env, name) {
-    // It lies elsewhere until the switch.
+    // The copy lies in another directory until the switch.
     copy_options_.create_if_missing = false;
     copy_options_.create_missing_column_families = false;
     copy_options_.wal_dir.clear();
-    // What is carried over comes from no peer.
+    // The hook sees pairs of peers only, and carried-over pairs are none.
     copy_replication_.hook = nullptr;
   }
 
@@ -87,8 +89,8 @@ class Resyncing {
     return s;
   }
 
-  // As the replica's last opening left it; it goes where the copy is put.
-  // REQUIRES: Run was OK.
+  // Returns the OPTIONS file as the replica's last opening left it, to be put
+  // back where the copy now is. REQUIRES: Run was OK.
   const KeptOptionsFile& options_file() const { return options_file_; }
 
  private:
@@ -114,10 +116,10 @@ class Resyncing {
   rocksdb::DBOptions copy_options_ = options_;
   ReplicatedDBOptions copy_replication_ = replication_;
 
-  // Open until the switch, so that nobody else opens it.
+  // The replica, open until the switch, so that no other program opens it.
   OpenReplica old_;
-  Terms terms_;         // with the source, before the copy
-  Incarnation source_;  // after it
+  Terms terms_;         // agreed with the source before the copy
+  Incarnation source_;  // the source's, as met after the copy
 };
 
 Status Resyncing::CheckArguments() const {
@@ -150,7 +152,7 @@ Status Resyncing::OpenOld() {
     return Status::InvalidArgument("rocksync: no replica is in " + name_,
                                    "clone into it");
   }
-  // Opened, a plain database would be adopted.
+  // A plain database is refused here, since opening it would adopt it.
   Marker marker;
   if (s.ok()) s = ReadMarker(options_.env, name_, &marker);
   if (s.IsNotFound()) {
@@ -162,8 +164,8 @@ Status Resyncing::OpenOld() {
   rocksdb::DBOptions options = options_;
   options.create_if_missing = false;
   options.create_missing_column_families = false;
-  // A compaction that meets a block which does not read stops all writes, and
-  // a copy in its place is a remedy for such a block.
+  // Compactions are off: one that meets a block which does not read stops all
+  // writes, and a resync is a remedy for such a block.
   std::vector<ColumnFamilyDescriptor> families = families_;
   for (ColumnFamilyDescriptor& family : families) {
     family.options.disable_auto_compactions = true;
@@ -185,7 +187,7 @@ Status Resyncing::OpenOld() {
 
 Status Resyncing::Meet() {
   ReplicatorOptions options = ReplicatorOptionsOf(clone_);
-  // So that few leaves are compared at once.
+  // A low bound, so that few leaves are compared at once.
   options.max_session_bytes = size_t{8} << 20;
   ReplicatorContext replica(options, old_.db(), clone_.transport);
   const EndIfCancelled end(clone_.cancelled, [&] { Stop(&replica); });
@@ -221,7 +223,8 @@ Status Resyncing::MeetAgain() {
   return s;
 }
 
-// By a sample: the leaves that are compared first.
+// Estimates by a sample, the leaves that are compared first, whether a copy is
+// worthwhile.
 bool Resyncing::MuchIsToCome(Link* link) const {
   constexpr uint64_t kSample = 10'000;
   if (resync_.copy_from_share == 0) return true;
@@ -243,7 +246,7 @@ bool Resyncing::MuchIsToCome(Link* link) const {
   const SessionResult met = link->Compare(task, &peer, &report);
   // A source that cannot compare now can still be copied.
   if (!met.status.ok() || met.busy || met.expired) return true;
-  // What is missing here is no element here.
+  // Pairs that are missing here are not among this side's elements.
   const uint64_t looked_at =
       missing_here +
       (report.compared ? report.elements : report.elements_compared);
@@ -251,11 +254,11 @@ bool Resyncing::MuchIsToCome(Link* link) const {
          resync_.copy_from_share * static_cast<double>(looked_at);
 }
 
-// As carrying over does, but not to copy all in vain.
+// Makes the check of CarryOver in advance, so that nothing is copied in vain.
 Status Resyncing::CheckNothingIsQuarantined() const {
   const auto view = StoreAccess::NewView(old_.db());
   const auto snapshot = view->TakeSnapshot([&] { return Cancelled(clone_); });
-  // Not known now, as of a replica that re-checks its index.
+  // The number may not be known now, as while the replica re-checks its index.
   if (!snapshot.ok()) return Status::OK();
   const uint64_t quarantined = (*snapshot)->LeftOut();
   if (quarantined == 0) return Status::OK();
@@ -308,7 +311,7 @@ Status Resyncing::CarryOverWhatIsMissing() {
     const auto to = StoreAccess::NewView(copy.db());
     s = ToRocksDb(CarryOver(from.get(), to.get(), clone_.cancelled,
                             &result_->carried_over));
-    // Closing syncs it, unless RocksDB stalls writes.
+    // Close would sync as well, but not while RocksDB stalls writes.
     if (s.ok()) s = ToRocksDb(to->Sync());
   }
   const Status closed = copy.Close();
@@ -320,7 +323,8 @@ Status Resyncing::Switch() {
   std::unique_ptr<DirectoryLock> lock;
   if (s.ok()) s = LockDirectory(options_.env, name_, &lock);
   if (!s.ok()) return s;
-  // Between the two another program may have opened it, and written to it.
+  // Between Close and the lock another program may have opened the replica, and
+  // written to it.
   if (CurrentManifest(options_.env, name_) != old_.manifest_at_close()) {
     return Status::TryAgain(
         "rocksync: another program has opened " + name_ + " meanwhile",
@@ -342,7 +346,7 @@ Status RunResync(rocksdb::DBOptions options,
   const Status opened =
       BecomeReplica(options, replication, directory, families, resync.copy,
                     &result->copy, &resyncing.options_file());
-  // The copy is in place, whatever keeps it from being proven.
+  // The copy is in place even if it could not be opened or proven.
   if (!opened.ok()) {
     result->copy.proven_equal = false;
     result->copy.session_error = opened.ToString();
@@ -366,7 +370,7 @@ Status ReplicatedDB::Resync(const rocksdb::DBOptions& options,
   if (options.wal_dir == name || options.wal_dir == name + "/") {
     there.wal_dir.clear();
   }
-  // The process may be in the very directory that is replaced.
+  // The working directory may be the one that is replaced.
   const std::string absolute = AbsolutePath(options.env, name);
   const std::string& directory = absolute.empty() ? name : absolute;
   return Attended(resync.copy, [&](const CloneOptions& attended) {

@@ -1,5 +1,6 @@
-// What a replica says of itself to a peer, at set-up and, on a connection that
-// lasts, between sessions; and what is remembered of what others said.
+// Announcements: what a replica says of itself to a peer, at set-up and, on a
+// connection that lasts, between sessions; and a record of what peers said
+// last.
 
 #ifndef ROCKSYNC_REPLICATION_MEMBERSHIP_ANNOUNCEMENT_H_
 #define ROCKSYNC_REPLICATION_MEMBERSHIP_ANNOUNCEMENT_H_
@@ -19,22 +20,23 @@ struct Announcement {
   uint64_t reading = 0;
   GcState gc;
 
-  // The announced state as the receiver may believe it: the peer's own
-  // incarnation extended to its reading, and all readings capped by `trusted`.
+  // Returns the announced state as the receiver may believe it: the peer's own
+  // incarnation is extended to its reading, and `trusted` caps all readings.
   GcState AsTrusted(
       uint64_t peer_id,
       const std::function<uint64_t(uint64_t reading)>& trusted) const;
 
-  // A message of its own: head | reading (8) | GcState.
+  // Encodes a whole message: head | reading (8) | GcState.
   std::string Encode() const;
   [[nodiscard]] bool DecodeFrom(std::string_view message);
 };
 
-// What members said last, each in its present incarnation. Not durable: it only
-// recognises announcements that overtook one another a moment ago.
+// Remembers what each member said last in its present incarnation. Not durable:
+// it only recognises announcements that overtook one another a moment ago.
 class Sayings {
  public:
-  // A member of the list that it says it has.
+  // Records what a replica said, unless its own announced list does not name
+  // it.
   void Note(uint64_t replica_id, const IncarnationId& incarnation,
             const Announcement& said);
   Reported Of(uint64_t replica_id, const IncarnationId& incarnation) const;

@@ -21,7 +21,7 @@ std::string Begin(MessageType type) {
   return std::string(1, static_cast<char>(type));
 }
 
-// The body of a message of this type.
+// Strips the head off a message of this type, so that its body is left.
 absl::Status Take(MessageType type, std::string_view* message) {
   if (message->empty()) return Malformed(type, "empty");
   const char head = message->front();

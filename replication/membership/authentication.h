@@ -1,17 +1,18 @@
-// Authentication, with which every connection begins, a replica's as well as an
-// operator's tool's: both sides prove that they know the cluster's secret,
-// which is never sent. Until then messages are small, nothing is believed and
-// nothing is written down. Sans-IO: the messages as bytes.
+// Authentication, the first step of every connection, of a replica or of an
+// operator's tool: both sides prove that they know the cluster's secret, which
+// is never sent. Until then messages are small, nothing is believed and nothing
+// is written to disk. Sans-IO: the messages as bytes.
 //
 //   dialer    AuthHello             Proof, then a Setup or a Request
 //   listener             Challenge
 //
-// Each side may say Farewell instead, and why. Nobody has proven anything then,
-// so it is a text for people and has no other effect.
+// Either side may send Farewell instead, with a reason. Nobody has proven
+// anything at that point, so the reason is a text for people and has no other
+// effect.
 //
-// What proves the secret covers fresh random bytes of both sides and whom each
-// sees at the other end, as far as the transport authenticates it: a recorded
-// answer, or one fetched from a third replica meanwhile, proves nothing.
+// A proof covers fresh random bytes of both sides and the replica ids at both
+// ends, as far as the transport authenticates them. So a recorded answer, or
+// one fetched from a third replica meanwhile, proves nothing.
 
 #ifndef ROCKSYNC_REPLICATION_MEMBERSHIP_AUTHENTICATION_H_
 #define ROCKSYNC_REPLICATION_MEMBERSHIP_AUTHENTICATION_H_
@@ -19,6 +20,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -29,7 +31,7 @@ namespace rocksync {
 
 using AuthNonce = std::array<uint8_t, 16>;
 
-// The replica ids that the transport authenticated, 0 if it does not.
+// The replica ids that the transport authenticated; 0 if it does not.
 struct AuthIds {
   uint64_t dialer = 0;
   uint64_t listener = 0;
@@ -39,37 +41,41 @@ struct AuthHello {
   std::string cluster;  // its name
   AuthNonce nonce{};    // fresh random bytes
 };
-// "rocksync" | version, now 1 | cluster (a string) | nonce (16)
+// Body: "rocksync" | version, now 1 | cluster (a string) | nonce (16)
 std::string AuthHelloMessage(const AuthHello& auth_hello);
-// FailedPrecondition: another version of AuthHello.
+// Returns FailedPrecondition if the peer speaks another version of AuthHello,
+// or says Farewell.
 absl::Status ReadAuthHello(std::string_view message, AuthHello* auth_hello);
 
-// proof (16) | nonce (16). `auth_hello` and, below, `challenge` are the whole
+// Body: proof (16) | nonce (16). `auth_hello` and, below, `challenge` are whole
 // messages.
 std::string ChallengeMessage(const ClusterSecret& secret, const AuthIds& ids,
                              std::string_view auth_hello,
                              const AuthNonce& nonce);
-// FailedPrecondition: the listener does not know the secret, or says Farewell.
+// Returns FailedPrecondition if the listener does not know the secret, or says
+// Farewell.
 absl::Status ReadChallenge(const ClusterSecret& secret, const AuthIds& ids,
                            std::string_view auth_hello,
                            std::string_view message, AuthNonce* nonce);
 
-// proof (16)
+// Body: proof (16)
 std::string ProofMessage(const ClusterSecret& secret, const AuthIds& ids,
                          std::string_view auth_hello,
                          std::string_view challenge);
-// As ReadChallenge, of the dialer.
+// Returns FailedPrecondition if the dialer does not know the secret, or says
+// Farewell.
 absl::Status ReadProof(const ClusterSecret& secret, const AuthIds& ids,
                        std::string_view auth_hello, std::string_view challenge,
                        std::string_view message);
 
-// text, cut to kMaxTextBytes
+// Body: text, cut to kMaxTextBytes
 std::string FarewellMessage(std::string_view text);
 
-// HMAC-SHA256 of the label and then of each part as a string, cut to 16 bytes.
+// Returns the HMAC-SHA256 of the label followed by each part as a string, cut
+// to 16 bytes.
 std::string ProofOf(const ClusterSecret& secret, std::string_view label,
                     std::initializer_list<std::string_view> parts);
-// Compares in constant time, whatever differs.
+// Compares two proofs in a time that does not depend on where they differ.
 bool SameProof(std::string_view a, std::string_view b);
 
 }  // namespace rocksync

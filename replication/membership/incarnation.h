@@ -1,5 +1,5 @@
-// An incarnation of a replica's data, and whether the incarnation that a peer
-// shows follows the one that this replica remembers of it.
+// Incarnations of a replica's data, and the check whether the incarnation that
+// a peer shows follows the one that this replica remembers of it.
 
 #ifndef ROCKSYNC_REPLICATION_MEMBERSHIP_INCARNATION_H_
 #define ROCKSYNC_REPLICATION_MEMBERSHIP_INCARNATION_H_
@@ -12,8 +12,8 @@
 
 namespace rocksync {
 
-// A counter that grows whenever the past may have been lost, and random bits,
-// so that two incarnations with one counter differ.
+// Identifies an incarnation: a counter, which each opening increases, and
+// random bits, so that two incarnations with one counter differ.
 struct IncarnationId {
   uint64_t counter = 0;
   uint64_t random = 0;
@@ -32,7 +32,7 @@ struct FormerIncarnation {
 // The earlier incarnations of a replica's data, oldest first: all with a
 // counter above `since`.
 struct IncarnationHistory {
-  uint64_t since = UINT64_MAX;  // nothing is known of them
+  uint64_t since = UINT64_MAX;  // UINT64_MAX: none is known
   // At most kMaxPastIncarnations.
   std::vector<FormerIncarnation> incarnations = {};
   friend bool operator==(const IncarnationHistory&,
@@ -40,7 +40,7 @@ struct IncarnationHistory {
 };
 inline constexpr size_t kMaxPastIncarnations = 64;
 
-// `last` is over; the next incarnation starts from `next_clock`.
+// Appends `last`, which is over; the next incarnation starts from `next_clock`.
 void Append(const IncarnationId& last, uint64_t next_clock,
             IncarnationHistory* past);
 
@@ -50,7 +50,8 @@ struct Incarnation {
   // incarnation started: no less than any reading that an earlier incarnation
   // gave.
   uint64_t first_clock = 0;
-  // Its latest reading that is durable: no later incarnation starts from less.
+  // The latest durable reading of this incarnation: no later incarnation starts
+  // from less.
   uint64_t clock = 0;
   IncarnationHistory past = {};
   friend bool operator==(const Incarnation&, const Incarnation&) = default;
@@ -67,29 +68,32 @@ enum class Succession : uint8_t {
 };
 Succession Compare(const Incarnation& known, const Incarnation& now);
 
-// What to remember of an incarnation that follows. Within one incarnation the
-// clocks of two set-ups may be read in one order and arrive in the other, so
-// the remembered clock never falls.
+// Returns what to remember of `now`, which follows `known`. Within one
+// incarnation the clocks of two set-ups may be read in one order and arrive in
+// the other, so the remembered clock never falls.
 Incarnation Later(const Incarnation& known, const Incarnation& now);
 
-// Two replicas know a third one by these incarnations, each up to a reading
-// (`clock`) of it. True if one follows the other; then `*known` becomes the
-// later one, up to the larger reading. Counter 0: not known. False: both cannot
-// be the past of one incarnation, so an older state of the third's disk, or a
-// copy, has run since.
+// Merges what two replicas know of a third one: its incarnation, up to a
+// reading (`clock`) of it; counter 0: not known. Returns true if one
+// incarnation follows the other; then `*known` becomes the later one, up to the
+// larger reading. Returns false if the two cannot both be the past of one
+// incarnation: an older state of the third replica's disk, or a copy, has run
+// since.
 bool Unite(const Incarnation& other, Incarnation* known);
 
-// Leaves out earlier incarnations that ended at or before `clock`.
+// Removes the incarnations that ended at or before `clock`.
 void Shorten(uint64_t clock, IncarnationHistory* past);
 
-// past since | past incarnations | past incarnations x (counter | random (8) |
-// next clock (8)), the other integers varints.
+// Appends past since | past incarnations | past incarnations x (counter |
+// random (8) | next clock (8)). The other integers are varints.
 void EncodePast(const IncarnationHistory& past, std::string* out);
-// False: cut off, or too many incarnations. Takes what it reads from `bytes`.
+// Consumes what it reads from `*bytes`. Returns false if that is cut off, or
+// has too many incarnations.
 [[nodiscard]] bool DecodePast(std::string_view* bytes,
                               IncarnationHistory* past);
 
-// "was rolled back: incarnation 3 after 4" and the like; empty if it follows.
+// Returns a text such as "was rolled back: incarnation 3 after 4"; empty if
+// `now` follows `known`.
 std::string Describe(Succession succession, const Incarnation& known,
                      const Incarnation& now);
 

@@ -86,8 +86,9 @@ RefusalReason ReasonOf(PeerVerdict verdict) {
   switch (verdict) {
     case PeerVerdict::kNotMember:
       return RefusalReason::kNotMember;
-    // Marks no replica as superseded for good: two set-ups of one incarnation
-    // may cross on two connections, and then the next attempt goes through.
+    // This reason marks no replica as superseded for good: two set-ups of one
+    // incarnation may cross on two connections, and then the next attempt goes
+    // through.
     case PeerVerdict::kAcknowledgedMore:
       return RefusalReason::kAcknowledgedMore;
     case PeerVerdict::kOutOfReach:
@@ -97,8 +98,9 @@ RefusalReason ReasonOf(PeerVerdict verdict) {
   }
 }
 
-// 'replica 1 alone has "log"': a few of the families that the other lacks, and
-// these cut, so that it finds room in a refusal. Empty: there are none.
+// Returns a text such as 'replica 1 alone has "log"': a few of the families
+// that the other lacks, their names cut so that a refusal has room for them.
+// Empty: there are none.
 std::string OfOneAlone(const SetupFacts& one, const SetupFacts& other) {
   constexpr size_t kMaxNames = 3;
   constexpr size_t kMaxBytes = 40;
@@ -241,9 +243,9 @@ absl::Status Setup::ReceiveSetup(std::string_view message) {
   }
   if (!status.ok()) return status;
   peer_setup_.assign(message);
-  // The dialer judges once the listener has shown that it knows the secret;
-  // the listener at once, since it speaks next. Its own Setup goes first: a
-  // refusal is proven by what is random in both.
+  // The dialer judges the peer once the listener has shown that it knows the
+  // secret; the listener does so at once, since it speaks next. The listener's
+  // Setup goes first: a refusal is proven by what is random in both.
   if (role_ == Role::kResponder) {
     outbox_.push_back(my_setup_);
     status = CheckPeer();
@@ -257,7 +259,7 @@ absl::Status Setup::ReceiveSetup(std::string_view message) {
 absl::Status Setup::ReceiveConfirm(std::string_view body) {
   const Role peer =
       role_ == Role::kInitiator ? Role::kResponder : Role::kInitiator;
-  // A wrong cluster name explains a wrong secret, so it is told first.
+  // A wrong cluster name explains a wrong secret, so it is reported first.
   if (peer_.cluster == mine_.cluster && !SameProof(body, Confirmation(peer))) {
     return Refuse(
         RefusalReason::kSecret,
@@ -322,7 +324,8 @@ absl::Status Setup::CheckPeer() {
                                "\"; correct the peer's address, or the cluster"
                                " name"));
   }
-  // Before the next rule: what a caller only says shows no copy.
+  // This rule goes before the next: an id that a peer only claims shows no
+  // copy.
   if (policy_.authenticated_id != 0 &&
       policy_.authenticated_id != peer_.replica_id) {
     return Refuse(RefusalReason::kIdentity,
@@ -338,7 +341,7 @@ absl::Status Setup::CheckPeer() {
 }
 
 absl::Status Setup::RefuseOwnIdentity() {
-  // Each opening draws a number of its own.
+  // Each opening is an incarnation of its own, so this peer is no copy.
   if (peer_.incarnation == mine_.incarnation) {
     return Refuse(
         RefusalReason::kSameReplica,
@@ -365,8 +368,8 @@ absl::Status Setup::CheckMembership() {
   const PeerJudgement verdict =
       mine_.gc.JudgePeer(mine_.replica_id, peer_.gc, peer_.replica_id, said);
   verdict_ = verdict.verdict;
-  // What is known of the peer's incarnation explains better why it acknowledged
-  // too much.
+  // The peer's incarnation goes before kAcknowledgedMore: it explains better
+  // why the peer acknowledged too much.
   if (!verdict.why.empty() && verdict_ != PeerVerdict::kAcknowledgedMore) {
     return Refuse(ReasonOf(verdict_), verdict.why);
   }
@@ -397,7 +400,8 @@ absl::Status Setup::CheckIncarnations() {
              : absl::OkStatus();
 }
 
-// `known` from before, by this replica itself or by what others said.
+// Checks the peer against `known`, which this replica remembers or has heard
+// from others.
 absl::Status Setup::CheckIncarnation(const Incarnation& known) {
   const Incarnation now = {peer_.incarnation, peer_.first_clock, peer_.clock,
                            peer_.past};

@@ -1,15 +1,15 @@
-// How two replicas meet: once per connection, before the first session, each
-// says who it is, and each proves that it knows the cluster's secret, which is
-// never sent. Sans-IO.
+// The set-up of a connection between two replicas: once, before the first
+// session, each says who it is and proves that it knows the cluster's secret,
+// which is never sent. Sans-IO.
 //
 //   dialer    Setup                      Confirm
 //   listener         Setup Confirm
 //
-// Either may send a Refusal instead of its Confirm, with a reason and a text
-// that names the remedy. The Confirm is a keyed hash over both Setups, so that
-// nothing in them (a version range, say) can be changed on the way. A Refusal
-// has one too, over the reason and the text as well: whoever does not know the
-// secret can end the connection, and that is all.
+// Either side may send a Refusal instead of its Confirm, with a reason and a
+// text that names the remedy. The Confirm is a keyed hash over both Setups, so
+// that nothing in them (a version range, say) can be changed on the way. A
+// Refusal has such a hash too, over the reason and the text as well. So a peer
+// that does not know the secret can end the connection, but nothing else.
 
 #ifndef ROCKSYNC_REPLICATION_MEMBERSHIP_SETUP_H_
 #define ROCKSYNC_REPLICATION_MEMBERSHIP_SETUP_H_
@@ -32,8 +32,9 @@
 
 namespace rocksync {
 
-// The version of the protocol spoken here (docs/protocol.md). A replica says a
-// range; this one's is of one version, as earlier ones were never released.
+// The protocol version that this code speaks (docs/protocol.md). A replica
+// announces a range; this one's has a single version, as earlier ones were
+// never released.
 inline constexpr uint32_t kProtocolVersion = 6;
 
 // The bits of SetupFacts::capabilities.
@@ -45,19 +46,20 @@ struct SetupFamily {
   friend bool operator==(const SetupFamily&, const SetupFamily&) = default;
 };
 
-// What a replica says of itself.
+// What a replica says of itself in its Setup.
 struct SetupFacts {
   std::string cluster;  // its name
   uint64_t replica_id = 0;
   IncarnationId incarnation;
-  uint64_t first_clock = 0;  // the clock's reading at its start, as in
+  uint64_t first_clock = 0;  // the clock's reading at its start, see
                              // Incarnation
-  uint64_t clock = 0;  // durable: no later incarnation of it starts from less
+  uint64_t clock = 0;        // durable; no later incarnation starts from less
   IncarnationHistory past;
   GcState gc;
   uint64_t capabilities = 0;
   std::array<uint8_t, 16> nonce = {};  // fresh random bytes
-  // In the order of their names' bytes: the ordinals of a session.
+  // The families in byte order of their names, which gives a session's
+  // ordinals.
   std::vector<SetupFamily> families;
 };
 
@@ -72,27 +74,30 @@ enum class RefusalReason : uint8_t {
   kRolledBack = 8,         // an incarnation that was superseded, or a copy
   kFamilies = 9,           // replicated families differ
   kComparator = 10,        // a family's comparator differs
-  kOutOfReach = 11,        // it may hold pairs that were deleted and collected
-  kAcknowledgedMore = 12,  // you acknowledged more than you know of: an older
-                           // state of your disk is back, if it goes on
+  kOutOfReach = 11,        // may hold pairs that were deleted and collected
+  kAcknowledgedMore = 12,  // the refused one acknowledged more than it now
+                           // knows of; if that lasts, an older state of its
+                           // disk is back
 };
 
-// What the peer is held against. Empty functions: no such check.
+// What the peer is checked against. An empty function: no such check.
 struct SetupPolicy {
-  // The replica id that the transport authenticated; 0: it does not.
+  // The replica id that the transport authenticated; 0: none.
   uint64_t authenticated_id = 0;
-  // The latest incarnation that this replica remembers of another.
+  // Returns the latest incarnation that this replica remembers of another one.
   std::function<std::optional<Incarnation>(uint64_t replica_id)> remembered;
-  // What both are known to have said in their present incarnations.
+  // Returns what this replica and the peer are known to have said in their
+  // present incarnations.
   std::function<ReportedByBoth(uint64_t replica_id,
                                const IncarnationId& incarnation)>
       said;
 };
 
-// Grammar of use, on both sides: ( NextMessage* Receive* )* until done().
+// One side of a set-up. Call order: ( NextMessage* Receive* )* until done().
 // `Role::kInitiator` is the dialer. If done() and status() is OK, peer() and
-// seed() are valid and sessions may begin. If status() is not OK, what
-// NextMessage still yields (a Refusal) should be sent before closing.
+// seed() are valid, and sessions may begin if verdict() allows it. If status()
+// is not OK, what NextMessage still yields (a Refusal) should be sent before
+// closing.
 class Setup {
  public:
   Setup(Role role, SetupFacts mine, const ClusterSecret& secret,
@@ -100,40 +105,43 @@ class Setup {
 
   bool NextMessage(std::string* out);
 
-  // InvalidArgument: the peer does not speak this protocol. FailedPrecondition:
-  // one of the two refuses; the message says why and what to do.
+  // Takes the peer's next message. Returns InvalidArgument if the peer does not
+  // speak this protocol, and FailedPrecondition if one of the two refuses; the
+  // status says why and what to do.
   absl::Status Receive(std::string_view message);
 
   bool done() const { return (state_ == State::kOver) && outbox_.empty(); }
   const absl::Status& status() const { return status_; }
 
-  // Why the peer refuses, if it is the peer who does, and if it has proven that
-  // it knows the secret. Else there is only a status, to be reported: nothing
-  // that lasts may follow from it.
+  // Returns why the peer refuses, if it is the peer that does, and if it has
+  // proven that it knows the secret. Otherwise there is only a status to
+  // report: nothing durable may follow from it.
   std::optional<RefusalReason> refused() const { return refused_; }
 
-  // The peer says that it is this very replica, in another incarnation: one of
-  // the two is a copy. To a dialer that is proven as above. A listener has
-  // heard no proof here: it must have had one before the set-up
-  // (authentication.h).
+  // Returns true if the peer says that it is this very replica, in another
+  // incarnation: one of the two is a copy. To a dialer that is proven as for
+  // refused(). A listener has heard no proof here: it must have had one before
+  // the set-up (authentication.h).
   bool met_itself() const { return met_itself_; }
 
-  // This side refuses the peer, since it is a copy of a replica that was met,
-  // or an older state of it.
+  // Returns true if this side refuses the peer as a copy, or an older state, of
+  // a replica that was met.
   bool met_copy() const { return met_copy_; }
 
-  // The peer has heard this replica acknowledge more than it now knows of, as
-  // one of the two has found. Proven as above. Not if it has acknowledged more
-  // since it made its set-up, of which the peer may have heard. Still, this may
-  // pass: two set-ups of one incarnation may cross on two connections.
+  // Returns true if one of the two found that the peer has heard this replica
+  // acknowledge more than it now knows of. Proven as for met_itself(). False if
+  // this replica has acknowledged more since it made its Setup, of which the
+  // peer may have heard. The finding may still be transient: two set-ups of one
+  // incarnation may cross on two connections.
   bool acknowledged_more() const { return acknowledged_more_; }
 
   const SetupFacts& peer() const { return peer_; }
-  // kSameList: sessions may begin. kPeerNewer or kOursNewer: one side has the
-  // newer member list; it installs nothing by itself, and the two should meet
-  // again.
+  // Returns the verdict on the member lists. kSameList: sessions may begin.
+  // kPeerNewer or kOursNewer: one side has the newer member list; Setup
+  // installs nothing by itself, and the two should meet again.
   PeerVerdict verdict() const { return verdict_; }
-  // For the sessions of this connection; count session_number up from 0.
+  // Returns the seed for the sessions of this connection; count session_number
+  // up from 0.
   SessionSeed seed() const;
 
  private:
@@ -145,13 +153,14 @@ class Setup {
   absl::Status CheckPeer();
   absl::Status RefuseOwnIdentity();
   absl::Status CheckMembership();
-  // More than this set-up says.
+  // Returns true if this replica has acknowledged more than this set-up says.
   bool HasAcknowledgedSince() const;
   absl::Status CheckIncarnations();
   absl::Status CheckIncarnation(const Incarnation& known);
   absl::Status CheckFamilies();
   absl::Status Refuse(RefusalReason reason, const std::string& text);
-  // HMAC of both Setups, by whom, and what else is said.
+  // Returns the HMAC of both Setups, of the side that proves, and of what else
+  // is said.
   std::string Proof(std::string_view label, Role of,
                     std::string_view said) const;
   std::string Confirmation(Role of) const;
@@ -175,7 +184,7 @@ class Setup {
   std::deque<std::string> outbox_;
 };
 
-// The body of a Setup:
+// Appends the body of a Setup:
 //   "rocksync" | oldest | newest | cluster | replica id (8)
 //   | incarnation counter | incarnation random (8) | first clock (8)
 //   | clock (8) | epoch | stable time (8) | purged (8) | capabilities
@@ -183,12 +192,12 @@ class Setup {
 //   | GcState (a string, see tombstone_gc.h), if the epoch is not 0
 //   | past incarnations (see incarnation.h)
 //   | what later versions add, ignored here
-// Integers are varints, fixed ones in parentheses, strings after their length.
+// Integers are varints unless a size is given; strings follow their length.
 void EncodeSetup(const SetupFacts& facts, std::string* out);
-// FailedPrecondition: no protocol version in common.
+// Returns FailedPrecondition if there is no protocol version in common.
 absl::Status DecodeSetup(std::string_view body, SetupFacts* facts);
 
-// HMAC-SHA256 (RFC 2104) of `text`, cut to its first 16 bytes.
+// Returns HMAC-SHA256 (RFC 2104) of `text`, cut to its first 16 bytes.
 std::string Hmac128(const ClusterSecret& secret, std::string_view text);
 
 }  // namespace rocksync

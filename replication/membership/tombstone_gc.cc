@@ -9,7 +9,7 @@
 namespace rocksync {
 namespace {
 
-// The mark that says more of what members must have acknowledged.
+// Returns the mark that says more of what members must have acknowledged.
 StableTime LaterMark(const StableTime& a, const StableTime& b) {
   const auto rank = [](const StableTime& mark) {
     return std::pair(mark.epoch, mark.time);
@@ -17,7 +17,7 @@ StableTime LaterMark(const StableTime& a, const StableTime& b) {
   return rank(a) < rank(b) ? b : a;
 }
 
-// The smallest of what all members are known for by `field`.
+// Returns the smallest `field` of all members.
 uint64_t Least(const std::vector<Member>& members, uint64_t Member::*field) {
   return (*std::min_element(members.begin(), members.end(),
                             [field](const Member& a, const Member& b) {
@@ -26,8 +26,8 @@ uint64_t Least(const std::vector<Member>& members, uint64_t Member::*field) {
          field;
 }
 
-// Of the members but `self`, the first of those with the smallest `field`.
-// REQUIRES: there are two or more.
+// Returns the first of the members with the smallest `field`, `self` left out.
+// REQUIRES: there are two or more members.
 const Member& LeastOfOthers(const std::vector<Member>& members,
                             const Member& self, uint64_t Member::*field) {
   const Member* least = nullptr;
@@ -38,7 +38,7 @@ const Member& LeastOfOthers(const std::vector<Member>& members,
   return *least;
 }
 
-// True if it grew.
+// Returns true if `*to` grew.
 bool Raise(uint64_t* to, uint64_t value) {
   if (*to >= value) return false;
   *to = value;
@@ -104,7 +104,8 @@ uint64_t GcState::AttainableTime() const {
 uint64_t GcState::HeldUpBy(uint64_t my_id, uint64_t my_reading) const {
   const Member* const self = Find(my_id);
   if (self == nullptr || members.size() < 2) return 0;
-  // Not the own summary: it stands still if nobody is there to prove anything.
+  // This replica's own summary is left out: it stands still while no peer is
+  // there to prove anything.
   const Member& oldest = LeastOfOthers(members, *self, &Member::summary);
   if (oldest.summary < my_reading) return oldest.replica_id;
   const Member& laggard = LeastOfOthers(members, *self, &Member::acknowledged);
@@ -168,10 +169,10 @@ absl::Status GcState::SetMembers(uint64_t next_epoch,
   return absl::OkStatus();
 }
 
-// A copy that is opened as a new replica keeps the epochs in which its stable
-// times were reached. None was in this list, whatever its number; and one that
-// was reached in this epoch or a later one was in the lists of another cluster,
-// to whose members it says nothing here.
+// Adjusts the marks of a replica that had no list. A copy that is opened as a
+// new replica keeps the epochs in which its stable times were reached. None was
+// reached in this list, whatever its number; and one of this epoch or a later
+// one is of the lists of another cluster, and says nothing of the members here.
 void GcState::EnterListOf(uint64_t next_epoch) {
   stable_epoch = std::min(stable_epoch, next_epoch - 1);
   if (reached.epoch >= next_epoch) reached = {};
@@ -195,15 +196,15 @@ void GcState::SetStableTime(const StableTime& to) {
   Raise(&purged, stable_time);
 }
 
-// Marks that only grow. `purged` does not where it says how old the data are:
-// such a replica is let in by those alone that know of no greater one.
+// Merges the marks, which only grow. `purged` stays where it is the age of the
+// data: such a replica is let in only by those that know of no greater one.
 void GcState::MergeMarks(const GcState& peer) {
   if (!may_hold_deleted_pairs) Raise(&purged, peer.purged);
   reached = LaterMark(reached, peer.reached);
 }
 
-// False: the two know the member at `i` by incarnations that do not follow one
-// another.
+// Returns false if the two know the member at `i` by incarnations that do not
+// follow one another.
 bool GcState::MergeIncarnation(const GcState& peer, size_t i, uint64_t my_id) {
   const Incarnation& theirs = peer.members[i].incarnation;
   Incarnation* const mine = &members[i].incarnation;
@@ -212,8 +213,8 @@ bool GcState::MergeIncarnation(const GcState& peer, size_t i, uint64_t my_id) {
              : Unite(theirs, mine);
 }
 
-// Nobody has any knowledge left of incarnations that ended before what every
-// member has acknowledged.
+// Drops incarnations that ended before what every member has acknowledged: no
+// replica's knowledge is about them any more.
 void GcState::ShortenIncarnations() {
   const uint64_t attained = AttainableTime();
   for (Member& member : members) Shorten(attained, &member.incarnation.past);
@@ -223,7 +224,8 @@ Terms GcState::AgreeOnTerms(const GcState& said, const GcState& peer,
                             uint64_t my_id, uint64_t* identity_conflict) {
   *identity_conflict = 0;
   const StableTime agreed = Agree(said.stable(), peer.stable(), said.epoch);
-  // It lacks what would overrule the peer's old pairs, and hands them on.
+  // This replica lacks what would overrule the peer's old pairs, and would hand
+  // them on.
   const bool takes_old_pairs =
       said.bootstrapping && peer.may_hold_deleted_pairs;
   const Terms terms = {said.epoch, agreed.time,
@@ -248,7 +250,8 @@ uint64_t GcState::MergeAcknowledged(const GcState& peer, uint64_t my_id) {
       identity_conflict = members[i].replica_id;
     }
   }
-  // Each of them acknowledges what it holds of all members.
+  // A member acknowledges what it holds of all members, so one conflict makes
+  // all of these values unusable.
   for (size_t i = 0; identity_conflict == 0 && i < members.size(); ++i) {
     if (members[i].replica_id == my_id) continue;
     Raise(&members[i].acknowledged, peer.members[i].acknowledged);
@@ -276,9 +279,9 @@ bool GcState::RecordProof(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
   const uint64_t least = Least(members, &Member::summary);
   const bool acknowledges_more = Raise(&self->acknowledged, least);
   Raise(&max_acknowledged, least);
-  // A replica that holds what every member held, each by way of proofs, is in
-  // reach of all of them, even if they all came with data of their own: else
-  // the first stable time that they reach together would shut them out.
+  // A replica that holds what every member held, proven for each (`least` > 0),
+  // is in reach of all of them, even if they all joined with data of their own:
+  // else the first stable time that they reach together would shut them out.
   if ((!peer.may_hold_deleted_pairs && !peer.bootstrapping) || least > 0) {
     may_hold_deleted_pairs = bootstrapping = false;
   }

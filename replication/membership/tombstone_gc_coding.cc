@@ -46,7 +46,7 @@ bool DecodeIncarnation(std::string_view* bytes, Incarnation* incarnation) {
           DecodePast(bytes, &incarnation->past));
 }
 
-// What every state keeps to, however it came about.
+// Checks what holds for every state, however it came about.
 bool IsConsistent(const GcState& gc) {
   return gc.members.empty() == (gc.epoch == 0) &&
          (gc.epoch == 0 ||

@@ -1,4 +1,5 @@
-// Who may talk to whom, and who takes over whose member list.
+// Judges which replicas may talk to one another, and which takes over whose
+// list.
 
 #include <algorithm>
 #include <optional>
@@ -11,8 +12,9 @@
 namespace rocksync {
 namespace {
 
-// `holder`: whose list that is; both replicas read the text. `was_member`: of
-// an earlier list, which the replica itself still has.
+// Refuses replica `id`, which is not in the list that `holder` has; both
+// replicas get the text. `was_member`: it is in an earlier list, which it has
+// itself.
 PeerJudgement NotMember(uint64_t id, uint64_t epoch, uint64_t holder,
                         bool was_member) {
   return {
@@ -55,9 +57,9 @@ PeerJudgement BehindWithData(uint64_t id) {
                    " (TombstoneGcStats) is true at such members")};
 }
 
-// What a member, listed since this epoch, has acknowledged as far as a witness
-// knows: what the witness heard, and every stable time that was reached
-// meanwhile.
+// Returns what a member, listed since epoch `since`, has acknowledged as far as
+// `witness` knows: what the witness heard, and every stable time that was
+// reached meanwhile.
 uint64_t KnownAcknowledged(const GcState& witness, uint64_t id,
                            uint64_t since) {
   const Member* const member = witness.Find(id);
@@ -66,15 +68,17 @@ uint64_t KnownAcknowledged(const GcState& witness, uint64_t id,
                                         : heard;
 }
 
-// What is acknowledged is written down before it is said, so nobody who kept
-// its disk falls behind what others heard of it.
+// Returns true if a replica now says less than the witness knows it
+// acknowledged. Acknowledgements are durable before they are said, so no
+// replica that kept its disk falls behind what others heard of it.
 bool FellBehind(const GcState& itself, uint64_t id, uint64_t since,
                 const Reported& said, const GcState& witness) {
   return std::max(itself.max_acknowledged, said.max_acknowledged) <
          KnownAcknowledged(witness, id, since);
 }
 
-// Of two with one list, or of which `newer` has the newer one.
+// Returns which of two replicas was rolled back, if any. `newer` is the list
+// that both have, or the newer one.
 std::optional<uint64_t> RolledBack(const GcState& newer, const GcState& mine,
                                    uint64_t my_id, const GcState& peer,
                                    uint64_t peer_id,
@@ -87,8 +91,8 @@ std::optional<uint64_t> RolledBack(const GcState& newer, const GcState& mine,
   return std::nullopt;
 }
 
-// Of two with data from outside the list, or from before it, the one that is
-// behind.
+// Returns which of two replicas, if any, has data from outside the list, or
+// from before it, and is behind the other.
 std::optional<uint64_t> OutOfReach(const GcState& a, uint64_t a_id,
                                    const GcState& b, uint64_t b_id) {
   if (a.may_hold_deleted_pairs && a.purged < b.purged) return a_id;
@@ -130,8 +134,9 @@ PeerJudgement JudgeOneEpoch(const GcState& mine, uint64_t my_id,
   return {};
 }
 
-// A member of the newer list that claims to have been listed in the older one's
-// epoch, by another list: the newer one follows that.
+// Returns a member that the newer list dates back to the older one's epoch, but
+// the older list lacks or dates otherwise: the newer list then follows another
+// list of that time. Null: there is none.
 const Member* NotListedInBetween(const GcState& older, const GcState& newer) {
   for (const Member& member : newer.members) {
     if (member.since > older.epoch) continue;
@@ -141,8 +146,8 @@ const Member* NotListedInBetween(const GcState& older, const GcState& newer) {
   return nullptr;
 }
 
-// Why the newer list cannot follow the older one, which replica `older_id` has;
-// nothing if it can.
+// Returns why the newer list cannot follow the older one, which replica
+// `older_id` has; nullopt if it can.
 std::optional<PeerJudgement> WhyNotFollowing(const GcState& older,
                                              uint64_t older_id,
                                              const GcState& newer) {
@@ -195,10 +200,11 @@ PeerJudgement GcState::JudgePeer(uint64_t my_id, const GcState& peer,
     }
   }
   if (auto refused = WhyNotFollowing(older, older_id, newer)) return *refused;
-  // Nothing is known of one that was in no list, nor does it know anything of
-  // these: its marks may be of another cluster.
+  // A replica that was in no list is not judged by marks: nothing is known of
+  // it, and its own marks may be of another cluster.
   if (older.epoch > 0) {
-    // It was in all epochs since, so it knows of those that reached something.
+    // The older side was in all epochs since, so it knew of each that reached a
+    // stable time.
     if (newer.reached.epoch > older.epoch) return AcknowledgedMore(older_id);
     if (const auto back =
             RolledBack(newer, *this, my_id, peer, peer_id, said)) {
@@ -211,7 +217,8 @@ PeerJudgement GcState::JudgePeer(uint64_t my_id, const GcState& peer,
 PeerJudgement GcState::InstallList(const GcState& peer, uint64_t my_id,
                                    bool has_data) {
   if (epoch > 0) {
-    // It had its part in what was reached in the epoch that it leaves.
+    // This replica had its part in what was reached in the epoch that it
+    // leaves.
     SetStableTime(Agree(stable(), peer.stable(), epoch));
   } else if (has_data && purged < peer.purged) {
     return BehindWithData(my_id);
@@ -219,7 +226,7 @@ PeerJudgement GcState::InstallList(const GcState& peer, uint64_t my_id,
     may_hold_deleted_pairs = has_data;
     bootstrapping = !has_data;
     EnterListOf(peer.epoch);
-    // Of another cluster, then, or the peer would know.
+    // Such a mark is of another cluster, or the peer would know of it.
     if (reached.time > peer.max_acknowledged) reached = {};
     if (!has_data) SetStableTime(peer.stable());
   }

@@ -11,10 +11,10 @@
 
 namespace rocksync {
 
-// One object, on one line; fields in the order of the calls.
+// One JSON object, on one line, with its fields in the order of the calls.
 class JsonObject {
  public:
-  // Text; as PrintableAscii.
+  // Adds a text, as PrintableAscii makes it.
   JsonObject& Add(std::string_view name, std::string_view text);
   JsonObject& Add(std::string_view name, const char* text) {
     return Add(name, std::string_view(text));
@@ -25,9 +25,9 @@ class JsonObject {
   JsonObject& Add(std::string_view name, const std::vector<JsonObject>& list);
   JsonObject& Add(std::string_view name, const std::vector<std::string>& list);
 
-  // "family", "key" and "key_hex", as everything names a key: the first two
-  // Readable, the third its bytes. "key" is left out where it is longer than
-  // kLongestReadableKey, so that an object stays smaller than a message.
+  // Adds "family", "key" and "key_hex", by which all output names a key: the
+  // first two Readable, the third its bytes. Leaves out "key" if it is longer
+  // than kLongestReadableKey, so that an object stays smaller than a message.
   JsonObject& AddKey(std::string_view family, std::string_view key);
 
   std::string Text() const { return "{" + fields_ + "}"; }
@@ -39,20 +39,21 @@ class JsonObject {
 
 inline constexpr size_t kLongestReadableKey = size_t{64} << 10;
 
-// The same text with '?' for each byte that is not printable ASCII.
+// Returns the same text with '?' for each byte that is not printable ASCII.
 std::string PrintableAscii(std::string_view text);
 
-// A cluster's name as people read it: itself if it is printable ASCII, else 0x
-// and HexBytes. So two names look the same only if one of them is spelt as the
-// hexadecimal form of the other, and what was converted stays as it is.
+// Returns a cluster's name as people read it: itself if it is printable ASCII,
+// else 0x and HexBytes. So two names look the same only if one of them is spelt
+// as the hexadecimal form of the other, and converting a name again changes
+// nothing.
 std::string ReadableName(std::string_view name);
 
-// A key or name as people read it: itself if it is printable ASCII without
-// blanks and does not begin with 0x, else 0x and HexBytes. No two look the
-// same.
+// Returns a key or name as people read it: itself if it is printable ASCII
+// without blanks, not empty, and does not begin with 0x; else 0x and HexBytes.
+// No two look the same.
 std::string Readable(std::string_view bytes);
 
-// Two lower-case hex digits a byte.
+// Returns two lower-case hex digits for each byte.
 std::string HexBytes(std::string_view bytes);
 
 }  // namespace rocksync

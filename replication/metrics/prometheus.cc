@@ -25,7 +25,7 @@ using Metric = PrometheusMetric;
 constexpr auto kCounter = Metric::Type::kCounter;
 constexpr auto kGauge = Metric::Type::kGauge;
 
-// A metric that a replica, a peer or a member has one sample of.
+// A metric of which each replica, peer or member has one sample.
 template <typename Stats>
 struct Row {
   const char* name;
@@ -34,7 +34,7 @@ struct Row {
   std::string (*value)(const Stats& stats);
 };
 
-// One peer of a replica, by the address in the options or by its id.
+// One peer of a replica, named by its address in the options or by its id.
 struct Peer {
   std::string name;         // the label
   uint64_t replica_id = 0;  // 0: not met
@@ -52,9 +52,9 @@ struct Peer {
   bool index_building = false;
 };
 
-// What a peer is called over restarts, whether it was met since or not: by its
-// address in the options; by its id if it only dials this replica, as the port
-// that it comes from changes.
+// Returns a peer's name, the same over restarts, whether it was met since or
+// not: its address in the options, or its id if it only dials this replica, as
+// the port that it comes from changes.
 std::string NameOf(const PeerStats& peer) {
   return peer.configured ? PrintableAscii(peer.address)
                          : ReplicaIdHex(peer.replica_id);
@@ -63,7 +63,7 @@ std::string NameOf(const PeerStats& peer) {
 std::vector<Peer> PeersOf(const ReplicationStats& stats) {
   std::map<std::string, Peer> peers;
   for (const PeerStats& from : stats.peers) {
-    // An address that SyncNow was given, where nobody was met.
+    // An address that SyncNow was given, where no replica was met, is no peer.
     if (!from.configured && from.replica_id == 0) continue;
     const std::string name = NameOf(from);
     Peer& peer = peers[name];
@@ -80,7 +80,7 @@ std::vector<Peer> PeersOf(const ReplicationStats& stats) {
     peer.lag_ms = std::max(peer.lag_ms, from.stream.lag_ms);
     peer.stream_open |= from.stream.open != 0;
     peer.in_session |= !from.last.finished && !from.last.peer.empty();
-    // It has metrics of its own where the index is built.
+    // An index build is no failure: it has metrics where the index is built.
     peer.index_building |= from.waits_for_index_build;
     peer.failing &= !from.last_error.empty() && !from.waits_for_index_build;
   }
@@ -364,7 +364,8 @@ const Row<Member> kOfMember[] = {
      [](const Member& m) { return std::to_string(m.holds_up); }},
 };
 
-// An older replica does not tell its cluster's name.
+// Returns the labels of a replica. An older release does not tell its cluster's
+// name.
 std::string ReplicaLabels(const ReplicationStats& stats) {
   const std::string id =
       PrometheusLabel("replica", ReplicaIdHex(stats.replica_id));
@@ -400,7 +401,7 @@ void AddBuilds(const std::vector<const ReplicationStats*>& replicas,
                 "1; the labels tell the versions that the replica runs.", page);
   for (const ReplicationStats* stats : replicas) {
     const SoftwareStats& software = stats->software;
-    // Of an older replica, which does not tell.
+    // A replica of an older release does not tell.
     if (software.rocksync.empty() && software.rocksdb.empty() &&
         software.protocol == 0) {
       continue;
@@ -461,7 +462,7 @@ std::string PrometheusLabel(std::string_view name, std::string_view value) {
 
 std::string PrometheusText(const std::vector<ReplicationStats>& replicas) {
   std::vector<const ReplicationStats*> told;
-  // The databases of one port have one id, and each its cluster.
+  // The databases of one port share an id, and each has its own cluster.
   std::set<std::string> labels;
   for (const ReplicationStats& stats : replicas) {
     if (labels.insert(ReplicaLabels(stats)).second) told.push_back(&stats);

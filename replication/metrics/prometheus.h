@@ -9,16 +9,16 @@
 
 namespace rocksync {
 
-// One metric: HELP and TYPE once, then all samples of it.
+// One metric of a page: HELP and TYPE once, then all samples of it.
 class PrometheusMetric {
  public:
   enum class Type { kCounter, kGauge };
 
-  // Appends to `*page`. `help` is one line without a backslash.
+  // Appends HELP and TYPE to `*page`. `help` is one line without a backslash.
   PrometheusMetric(std::string_view name, Type type, std::string_view help,
                    std::string* page);
 
-  // `labels` as they stand between the braces.
+  // Appends a sample, with `labels` as they stand between the braces.
   void Sample(std::string_view labels, std::string_view value);
 
  private:
@@ -26,8 +26,8 @@ class PrometheusMetric {
   std::string* const page_;
 };
 
-// NAME="VALUE", with what the format escapes. As in JSON, bytes of `value` that
-// are not printable ASCII become '?', so that the page is UTF-8.
+// Returns NAME="VALUE", with what the format escapes. As in JSON, bytes of
+// `value` that are not printable ASCII become '?', so that the page is UTF-8.
 std::string PrometheusLabel(std::string_view name, std::string_view value);
 
 }  // namespace rocksync

@@ -31,7 +31,8 @@ class TimedConnection {
   rocksdb::Status Receive(std::string* message) {
     return connection_->Receive(message, Left());
   }
-  // OK, or the peer is told why not, as far as it still listens.
+  // Converts `verdict`, and tells the peer, if it still listens, why it is
+  // refused (FailedPrecondition).
   rocksdb::Status Judge(const absl::Status& verdict) {
     rocksdb::Status s = ToRocksDb(verdict);
     if (absl::IsFailedPrecondition(verdict)) {
@@ -55,7 +56,7 @@ class TimedConnection {
   const AdmissionClock::time_point deadline_;
 };
 
-// Both sides read the text.
+// Compares the cluster names. Both sides read the error's text.
 absl::Status CheckCluster(const std::string& listeners,
                           const std::string& dialers) {
   if (listeners == dialers) return absl::OkStatus();

@@ -1,6 +1,6 @@
-// Lets a peer in: both sides prove over a new connection that they know the
-// cluster's secret. Until they have, its frames are small, it has a few seconds
-// in all, and nothing that it says has an effect.
+// Authenticates a new connection: both sides prove that they know the cluster's
+// secret. Until then the peer's frames are small, it has a few seconds in all,
+// and nothing that it says has an effect.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_ADMISSION_H_
 #define ROCKSYNC_REPLICATION_PEERING_ADMISSION_H_
@@ -18,7 +18,7 @@ namespace rocksync {
 
 using AdmissionClock = std::chrono::steady_clock;
 
-// From the first message to the last one.
+// Time limit of a whole authentication, from the first message to the last.
 inline constexpr std::chrono::milliseconds kProveTimeout{10'000};
 
 struct AdmissionConfig {
@@ -29,7 +29,7 @@ struct AdmissionConfig {
 };
 
 struct Admission {
-  // The whole messages.
+  // The whole messages, as sent.
   std::string auth_hello;
   std::string challenge;
   AuthNonce dialer_nonce{};
@@ -38,33 +38,34 @@ struct Admission {
 
 AdmissionConfig TermsOf(const ReplicatorContext& replica);
 
-// OK: both have proven the secret; frames of up to kMaxSetupFrameBytes are
-// received from now on. InvalidArgument: one of the two does not let the other
-// in, the message says why, and the peer has been told. Others: the connection
-// failed. AuthenticateAsDialer is the dialer's side, AuthenticateAsListener the
-// listener's.
+// AuthenticateAsDialer and AuthenticateAsListener run the two sides of the
+// authentication. OK: both sides have proven the secret; frames of up to
+// kMaxSetupFrameBytes are received from now on. InvalidArgument: one side does
+// not let the other in, and the peer has been told; or the peer's message is
+// malformed. The error's text says why. Other errors: the connection failed.
 rocksdb::Status AuthenticateAsDialer(const AdmissionConfig& terms,
                                      Connection* connection,
                                      Admission* admission);
 //
-// AuthenticateAsListener: `began` is when this side began to wait for the first
-// message, from which the time counts; `admission->auth_hello` is that message
-// if ReceiveClusterName has received it, else empty.
+// The listener's time limit counts from `began`, when this side began to wait
+// for the first message. `admission->auth_hello` is that message if
+// ReceiveClusterName has received it, else empty.
 rocksdb::Status AuthenticateAsListener(const AdmissionConfig& terms,
                                        AdmissionClock::time_point began,
                                        Connection* connection,
                                        Admission* admission);
 
-// Where several clusters are listened for, before AuthenticateAsListener: the
-// dialer's first message, whole, and the cluster that it names. An error: it is
-// none; the peer has been told, as there.
+// Receives the dialer's first message, whole, and reads the cluster's name in
+// it. A listener for several clusters calls this before AuthenticateAsListener.
+// Errors as there: the message did not come, or is not an AuthHello.
 rocksdb::Status ReceiveClusterName(Connection* connection,
                                    AdmissionClock::time_point began,
                                    std::string* auth_hello,
                                    std::string* cluster);
 
-// Tells a peer that nobody here is of the cluster that it named; which ones
-// are, it does not learn. InvalidArgument, with the text that it is told.
+// Tells a peer that no replica here belongs to the cluster that it named. The
+// peer does not learn which clusters there are. Returns InvalidArgument with
+// the text that the peer is told.
 rocksdb::Status RefuseCluster(Connection* connection,
                               AdmissionClock::time_point began,
                               const std::string& cluster);

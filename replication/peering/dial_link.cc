@@ -7,8 +7,9 @@
 namespace rocksync {
 namespace {
 
-// One of the two has learned of a newer member list. A few lists may have been
-// missed, but each set-up takes over the newest one that is there.
+// The most set-ups in a row. Each is repeated because one of the two learned of
+// a newer member list. Even after several missed lists a few suffice, since
+// each set-up installs the newest list that either side has.
 constexpr int kMaxSetups = 4;
 
 }  // namespace

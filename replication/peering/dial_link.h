@@ -1,6 +1,6 @@
-// Connects to an address and opens a link over the connection; again, a few
-// times, while the two have to agree anew. Which address, and what is noted of
-// who was met, is for the caller.
+// Connects to an address and opens a link over the connection. Repeats this a
+// few times while the two replicas have to agree anew. The caller chooses the
+// address and records which replica it met.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_DIAL_LINK_H_
 #define ROCKSYNC_REPLICATION_PEERING_DIAL_LINK_H_
@@ -17,8 +17,9 @@
 
 namespace rocksync {
 
-// A few threads dial all peers, so those that do not answer must not hold up
-// the others for longer than this, or io_timeout if that is less.
+// The longest time to connect, or io_timeout if that is less. A few threads
+// dial all peers, so a peer that does not answer must not delay the others for
+// longer.
 inline constexpr std::chrono::milliseconds kConnectTimeout{5'000};
 
 struct DialTarget {
@@ -27,9 +28,10 @@ struct DialTarget {
   std::function<bool()> cancelled;  // polled while connecting
 };
 
-// TryAgain: they did not agree in any of the attempts, or it was cancelled
-// meanwhile. Others as Transport::Connect and Link::Open. `*shown_id`, if not
-// null: the replica id of the last certificate that was seen there; 0: none.
+// Opens a link to `target`. Returns TryAgain if the two replicas did not agree
+// in any of the attempts, or if it was cancelled between two of them. Other
+// errors as Transport::Connect and Link::Open. `*shown_id`, if not null, is set
+// to the replica id of the last certificate seen at that address, or 0.
 rocksdb::Status DialLink(ReplicatorContext* replica, const DialTarget& target,
                          std::unique_ptr<Link>* link,
                          uint64_t* shown_id = nullptr);

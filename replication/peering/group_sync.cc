@@ -15,7 +15,7 @@ rocksdb::Status GroupSync::Cover(uint64_t number,
     }
     running_ = true;
     lock.unlock();
-    // Whatever is in the log by now was committed before the sync begins.
+    // All changes in the log by now were committed before the sync begins.
     const uint64_t covers = end();
     const rocksdb::Status status = sync();
     lock.lock();

@@ -1,4 +1,4 @@
-// Group commit: one sync of the log covers all who wait for one.
+// Group commit: one sync of the log covers all threads that wait for a sync.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_GROUP_SYNC_H_
 #define ROCKSYNC_REPLICATION_PEERING_GROUP_SYNC_H_
@@ -12,13 +12,14 @@
 
 namespace rocksync {
 
-// A caller that comes while a sync runs waits for the next one.
-// Thread-safe.
+// Shares syncs of the log between callers. A caller that comes while a sync
+// runs waits for the next one. Thread-safe.
 class GroupSync {
  public:
-  // Returns once everything up to the change `number` is durable. `end`: the
-  // number of the last change so far. `sync` makes everything durable that was
-  // there when it began. An error is that of a sync which this call began.
+  // Returns once everything up to the change `number` is durable. `end` returns
+  // the number of the last change so far. `sync` makes everything durable that
+  // was there when it began. Returns an error only if a sync that this call
+  // began failed.
   rocksdb::Status Cover(uint64_t number, const std::function<uint64_t()>& end,
                         const std::function<rocksdb::Status()>& sync);
 

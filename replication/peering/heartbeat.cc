@@ -23,7 +23,8 @@ bool Heartbeat::Poll(Clock::time_point now) {
   if (cancelled_()) return true;
   if (now < due_) return false;
   PeerWaits(now);
-  // Whoever has gone is found out by the next message, with a better error.
+  // The error is dropped: the session's next message to a peer that has gone
+  // fails with a better one.
   return !connection_->Send(Message(), io_timeout_).ok();
 }
 

@@ -1,5 +1,6 @@
-// Tells a peer that waits for this side's turn that work goes on here: readying
-// the digests of a large database takes longer than a silent peer is given.
+// Sends heartbeats to a peer that waits for this side's turn in a session, to
+// show that work goes on: preparing the digests of a large database takes
+// longer than io_timeout.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_HEARTBEAT_H_
 #define ROCKSYNC_REPLICATION_PEERING_HEARTBEAT_H_
@@ -13,32 +14,34 @@
 
 namespace rocksync {
 
-// Times io_timeout, for one message of a peer that shows in each that it is
-// alive: by heartbeats, or by bytes of the message.
+// The longest time for one message, in multiples of io_timeout, if the peer
+// shows in each io_timeout that it is alive: by a heartbeat, or by bytes of the
+// message.
 inline constexpr int kMaxPatience = 20;
 
-// One for each session. The session polls it while it works, as the
-// `cancelled` of its context, on the thread that sends; so a heartbeat never
-// comes between the bytes of another frame. Not thread-safe.
+// Sends the heartbeats of one session. The session polls it while it works, as
+// the `cancelled` of its context, on the thread that sends, so a heartbeat
+// never comes between the bytes of another frame. Not thread-safe.
 class Heartbeat {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `connection` must outlive it. At least every quarter of `io_timeout` and
-  // every `kInterval` the peer hears something.
+  // `connection` must outlive it. A heartbeat is due after a quarter of
+  // `io_timeout`, or after kInterval if that is less.
   Heartbeat(Connection* connection, std::chrono::milliseconds io_timeout,
             std::function<bool()> cancelled);
 
-  // Sends a heartbeat if one is due; true if the session is to end.
+  // Sends a heartbeat if one is due. Returns true if the session is to end:
+  // it was cancelled, or sending failed.
   bool Poll(Clock::time_point now);
 
-  // From now on the peer waits for this side. Until it is first called nobody
-  // waits, and nothing is sent.
+  // Notes that the peer waits for this side from `now` on. Before the first
+  // call no heartbeat is sent.
   void PeerWaits(Clock::time_point now) { due_ = now + interval_; }
 
-  // A heartbeat as it is sent.
+  // Returns a heartbeat as it is sent.
   static std::string_view Message();
-  // Is this message, as received, one?
+  // Returns true if `message`, as received, is a heartbeat.
   static bool Is(std::string_view message) { return message == Message(); }
 
  private:

@@ -18,15 +18,16 @@
 namespace rocksync {
 namespace {
 
-// Between sessions silence is no fault; the transport closes idle connections
+// How long to wait for the next session: in effect without a limit, since
+// silence between sessions is no fault. The transport closes idle connections
 // sooner than this.
 constexpr std::chrono::hours kBetweenSessions{24};
 
-// How long a side with no news of its own waits before it asks the peer's.
+// How long a side with no news of its own waits before it asks for the peer's.
 constexpr std::chrono::seconds kBetweenAnnouncements{5};
 
-// Bounds what a session holds, and limits a leaf batch to what can be read at
-// the rate allowed before the peer takes us for dead.
+// Bounds the memory of a session, and limits a leaf batch to what can be read
+// at the allowed rate before the peer times out.
 void Bound(const ReplicatorOptions& options, uint64_t reads_per_second,
            SessionOptions* session) {
   constexpr size_t kFewest = size_t{1} << 12;
@@ -47,7 +48,8 @@ uint64_t NextLink() {
   return links.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Which side leaves pairs out of its set, and what becomes of them.
+// Says which side leaves quarantined pairs out of its set, and what becomes of
+// them.
 rocksdb::Status LeftOut(const SessionReport& report) {
   return rocksdb::Status::Incomplete(
       "the digests are equal, but quarantined pairs are in neither: " +
@@ -56,7 +58,7 @@ rocksdb::Status LeftOut(const SessionReport& report) {
       QuarantineRemedy());
 }
 
-// Which pairs one side refuses or cannot read, and what to do about it.
+// Says which pairs one side refuses or cannot read, and what to do about it.
 rocksdb::Status Refused(const SessionReport& report) {
   std::string text;
   const auto add = [&text](uint64_t pairs, const char* what) {
@@ -94,7 +96,7 @@ rocksdb::Status Refused(const SessionReport& report) {
       text + "; the database's file LOG tells more");
 }
 
-// What a session that both sides saw through means for who began it.
+// Returns the initiator's status for a session that both sides completed.
 rocksdb::Status StatusOf(const SessionReport& report) {
   if (report.proven_equal || report.busy || report.expired) {
     return rocksdb::Status::OK();
@@ -172,8 +174,8 @@ rocksdb::Status Link::SetUp(std::string first) {
   if (met.peer_is_copy) {
     replica_->stats.RecordRefusedCopy(peer_name(), met.peer_id, role_, s);
   }
-  // The dialer's failures are counted by who dials. TryAgain: the two meet
-  // again at once.
+  // A dialer's failures are counted by the code that dials. After TryAgain the
+  // two meet again at once, so it is not counted.
   if (!s.ok() && !s.IsTryAgain() && role_ == Role::kResponder) {
     StatsBoard::Standing standing = StatsBoard::Standing::kNoList;
     if (met.mine.gc.epoch != 0) {
@@ -207,8 +209,8 @@ rocksdb::Status Link::Await(std::string* first,
                             std::chrono::milliseconds patience) {
   rocksdb::Status s = connection_->Receive(first, patience);
   if (!s.ok()) return s;
-  // Or a copy and its original would both go on for as long as their
-  // connections last.
+  // Without this check a copy and its original would both go on for as long as
+  // their connections last.
   if (!PeerIncarnationIsCurrent()) {
     return rocksdb::Status::TryAgain(
         "reconnecting",
@@ -237,8 +239,8 @@ bool Link::PeerIncarnationIsCurrent() const {
   return !known || known->incarnation == peer_incarnation_;
 }
 
-// Only while there is something to collect: a link on which nothing is deleted
-// carries nothing but sessions.
+// Announcements are sent only while there are tombstones to collect, so a link
+// between replicas without deletions carries nothing but sessions.
 bool Link::WorthAnnouncing() const {
   if (mine_.gc.epoch == 0 ||
       replica_->db->GetTombstoneGcStats().tombstones == 0) {
@@ -350,8 +352,10 @@ SessionResult Link::RunSession(std::string first, bool slot) {
   SessionResult result =
       RunToEnd(std::move(first), std::move(context), &report);
   result.busy |= !slot;
-  // Whatever becomes of the turn that says so: both sides hold the same as of
-  // their snapshots, which the announcement below may speak of already.
+  // The proof counts even if the turn that reports it to the peer is lost: both
+  // sides hold the same as of their snapshots. It is noted before the
+  // announcement below, which may already include it.
+  result.proven = report.proven_equal;
   if (report.proven_equal) NoteProof();
   if (result.status.ok() && role_ == Role::kInitiator) {
     result.status = StatusOf(report);
@@ -360,7 +364,7 @@ SessionResult Link::RunSession(std::string first, bool slot) {
     }
   }
   if (!result.status.ok() && role_ == Role::kInitiator && stale()) {
-    // Whatever went wrong: with what is agreed now it goes on.
+    // Whatever the error was, replication goes on with the new terms.
     result.status = rocksdb::Status::OK();
     result.expired = true;
     result.link_usable = false;
@@ -371,7 +375,8 @@ SessionResult Link::RunSession(std::string first, bool slot) {
       role_ == Role::kInitiator && !result.heard && !result.status.ok();
   if (result.busy && !report.verifying) line->GiveUp(report);
   if (result.busy || never_began) return result;
-  // The listener says, and counts, what the dialer learns by its result.
+  // The listener logs and counts the outcome that the dialer gets as its
+  // result.
   const rocksdb::Status outcome = result.status.ok() && !report.verifying
                                       ? StatusOf(report)
                                       : result.status;

@@ -1,4 +1,5 @@
-// What replication writes to the database's info_log.
+// Writes the outcome of sessions, and refused connections, to the database's
+// info_log.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_LOG_H_
 #define ROCKSYNC_REPLICATION_PEERING_LOG_H_
@@ -16,9 +17,9 @@
 
 namespace rocksync {
 
-// Sessions that ended: at level INFO if pairs moved, WARN if it failed, else
-// DEBUG. What fails in the same way with the same peer, once a minute at most
-// (see RepeatedFailures). Thread-safe.
+// Logs each session that ended: at level WARN if it failed, INFO if pairs
+// moved, else DEBUG. The same failure with the same peer is logged at most once
+// a minute (see RepeatedFailures). Thread-safe.
 class SessionLog {
  public:
   // `log` may be null.
@@ -30,8 +31,9 @@ class SessionLog {
   RepeatedFailures failures_;
 };
 
-// Accepted connections that one of the two refused, a line a second at most: a
-// peer that connects again and again must not fill the log. Thread-safe.
+// Logs accepted connections that one of the two sides refused, at most a line a
+// second: a peer that connects again and again must not fill the log.
+// Thread-safe.
 class RefusalLog {
  public:
   // `log` may be null.

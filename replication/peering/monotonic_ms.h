@@ -1,5 +1,5 @@
-// The monotonic clock in milliseconds, as sessions, streams and schedules,
-// which know no clock of their own, are told it.
+// The monotonic clock in milliseconds. Sessions, streams and schedules, which
+// read no clock themselves, get the time in this form.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_MONOTONIC_MS_H_
 #define ROCKSYNC_REPLICATION_PEERING_MONOTONIC_MS_H_

@@ -1,5 +1,5 @@
-// All connections of a replicator, or of a tool, so that stopping can close
-// them under the threads that wait on them.
+// A list of all connections of a replicator, or of a tool, so that a stop can
+// close them while other threads wait on them.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_OPEN_CONNECTIONS_H_
 #define ROCKSYNC_REPLICATION_PEERING_OPEN_CONNECTIONS_H_
@@ -15,7 +15,7 @@ namespace rocksync {
 
 class OpenConnections;
 
-// Owns a connection and keeps it on the list.
+// Owns a connection and keeps it on the list while it lives.
 class ListedConnection {
  public:
   ListedConnection(OpenConnections* list,
@@ -31,10 +31,10 @@ class ListedConnection {
   std::unique_ptr<Connection> connection_;  // null once moved from
 };
 
-// Thread-safe. Must outlive what is listed.
+// The list. Thread-safe. Must outlive every ListedConnection.
 class OpenConnections {
  public:
-  // Closes all, and those that are listed from now on.
+  // Closes all listed connections, and each one that is listed from now on.
   void CloseAll() {
     const std::lock_guard lock(mutex_);
     closed_ = true;

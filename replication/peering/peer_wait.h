@@ -1,5 +1,6 @@
-// Since when a session can only wait for its peer, to take what is sent or to
-// answer: by it a peer that has frozen is told from one that has its turn.
+// Records since when a session only waits for its peer, either to take what is
+// sent or to answer. This tells a peer that has frozen from one that itself
+// waits for this side's turn.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_PEER_WAIT_H_
 #define ROCKSYNC_REPLICATION_PEERING_PEER_WAIT_H_
@@ -13,15 +14,15 @@
 
 namespace rocksync {
 
-// Thread-safe.
+// Holds the wait that is going on, if any. Thread-safe.
 class PeerWait {
  public:
   struct Wait {
     std::chrono::steady_clock::time_point since{};
-    uint64_t bytes = 0;  // that the connection had carried by then
+    uint64_t bytes = 0;  // carried by the connection, both ways, by then
   };
 
-  // Marks one wait, from its making to its end. `wait` may be null.
+  // Marks one wait for as long as it lives. `wait` may be null.
   class Scope {
    public:
     Scope(PeerWait* wait, const Connection& connection) : wait_(wait) {
@@ -39,7 +40,7 @@ class PeerWait {
     PeerWait* const wait_;
   };
 
-  // Unset: it is this side's turn.
+  // Returns the wait that is going on; nullopt: it is this side's turn.
   std::optional<Wait> now() const {
     const std::lock_guard lock(mutex_);
     return wait_;

@@ -19,7 +19,8 @@
 namespace rocksync {
 namespace {
 
-// A set-up of a few members is some hundred bytes.
+// Time limit for each message, or io_timeout if that is less. With a few
+// members a set-up is some hundred bytes.
 constexpr std::chrono::milliseconds kSetupTimeout{10'000};
 
 rocksdb::Status FactsOf(const ReplicatorContext& replica,
@@ -47,7 +48,7 @@ EndReason ReasonOf(const rocksdb::Status& why) {
   return why.IsInvalidArgument() ? EndReason::kRefused : EndReason::kFailed;
 }
 
-// To a peer that waits for what comes of the set-up.
+// Tells a peer that waits for the outcome of the set-up why it failed.
 void SayWhyNot(EndReason reason, const rocksdb::Status& why,
                Connection* connection, std::chrono::milliseconds timeout) {
   std::string message(
@@ -57,7 +58,7 @@ void SayWhyNot(EndReason reason, const rocksdb::Status& why,
   (void)connection->Send(message, timeout);
 }
 
-// One set-up, to its end.
+// Carries one set-up to its end.
 class SetupTalk {
  public:
   SetupTalk(ReplicatorContext* replica, Role role, Connection* connection,
@@ -69,7 +70,7 @@ class SetupTalk {
         timeout_(std::min(kSetupTimeout, replica->options.io_timeout)) {}
 
   rocksdb::Status Run(std::string first) {
-    if (!first.empty()) (void)setup_->Receive(first);  // status: see below
+    if (!first.empty()) (void)setup_->Receive(first);  // status is read below
     while (!setup_->done()) {
       rocksdb::Status s = Speak();
       if (!s.ok()) return s;
@@ -77,7 +78,7 @@ class SetupTalk {
       std::string message;
       s = connection_->Receive(&message, timeout_);
       if (!s.ok()) return s;
-      (void)setup_->Receive(message);  // its status is asked for below
+      (void)setup_->Receive(message);  // its status is read below
     }
     NoteWhatItMeans();
     rocksdb::Status s = ToRocksDb(setup_->status());
@@ -108,19 +109,21 @@ class SetupTalk {
     return rocksdb::Status::OK();
   }
 
-  // Not OK: it is this replica's storage that failed.
+  // Stores the peer's incarnation. Returns an error if this replica's storage
+  // failed.
   rocksdb::Status Remember() {
     const SetupFacts& peer = setup_->peer();
     const rocksdb::Status s =
         StoreAccess::PeersOf(replica_->db)
             ->Remember(peer.replica_id, {peer.incarnation, peer.first_clock,
                                          peer.clock, peer.past});
-    // Aborted would read as if somebody had stopped us.
+    // Aborted would read as if the replicator had been stopped.
     return s.IsAborted() ? rocksdb::Status::InvalidArgument(s.getState()) : s;
   }
 
-  // The peer cannot be written down, on a full disk, say. A listener has had
-  // its last word of the set-up; the answer to the first session is the next.
+  // Refuses the peer's first session, because the peer's incarnation could not
+  // be stored (on a full disk, for example). The listener has no message left
+  // in the set-up; its next one is the answer to the first session.
   void RefuseFirstSession(const rocksdb::Status& why) {
     std::string message;
     if (!connection_->Receive(&message, timeout_).ok()) return;
@@ -129,8 +132,8 @@ class SetupTalk {
         why, connection_, timeout_);
   }
 
-  // Records on disk that this replica is a copy or an older state, so that
-  // open_copy_as_new_replica may apply; or takes such a record back.
+  // Records on disk that this replica was found to be a copy or an older state,
+  // so that open_copy_as_new_replica may apply; or takes such a record back.
   void NoteWhatItMeans() {
     rocksdb::Status s;
     if (setup_->refused() == RefusalReason::kRolledBack) {
@@ -158,8 +161,8 @@ class SetupTalk {
   const std::chrono::milliseconds timeout_;
 };
 
-// Of a peer that was to take over a list, and did not close the connection
-// having done so.
+// Returns the error for a peer that was to install the newer list, but sent
+// `message` instead of closing the connection.
 rocksdb::Status NotTakenOver(std::string_view message) {
   constexpr std::string_view kWhat =
       "the peer does not take over the newer member list: ";
@@ -182,8 +185,9 @@ rocksdb::Status NotTakenOver(std::string_view message) {
   }
 }
 
-// The side with the older list takes over the newer one. The other waits for it
-// to close the connection, having done so, or to say why not.
+// Passes on the newer member list. The side with the older list installs it.
+// The other side waits until that side closes the connection, having installed
+// the list, or says why not.
 rocksdb::Status HandOnList(ReplicatorContext* replica, const SetupResult& met,
                            PeerVerdict verdict, Connection* connection,
                            std::chrono::milliseconds timeout) {

@@ -1,5 +1,5 @@
-// Which failures are worth a line in the log: one that comes again with each
-// session would fill the disk.
+// Decides which failures are logged: one that recurs with each session would
+// fill the disk.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_REPEATED_FAILURES_H_
 #define ROCKSYNC_REPLICATION_PEERING_REPEATED_FAILURES_H_
@@ -13,8 +13,9 @@
 
 namespace rocksync {
 
-// Thread-safe. Remembers the latest failure of each of a bounded number of
-// peers; of the others it forgets the one that was logged the longest ago.
+// Remembers the latest failure of each of up to kMaxPeers peers. To make room
+// for another peer, it forgets the failure that was logged the longest ago.
+// Thread-safe.
 class RepeatedFailures {
  public:
   using Clock = std::chrono::steady_clock;
@@ -22,19 +23,21 @@ class RepeatedFailures {
   static constexpr std::chrono::minutes kBetween{1};
   static constexpr size_t kMaxPeers = 256;
 
-  // A session with this peer failed, and `why`. True: it is to be logged, as it
-  // is not the failure of the session before, or was not logged for a minute.
-  // `*unlogged` is how often it came since it was logged last. Failures that
-  // differ in numbers alone are the same one: more pairs, another port.
+  // Notes that a session with this peer failed, and `why`. Returns true if the
+  // failure is to be logged: it differs from that of the session before, or was
+  // not logged for a minute. `*unlogged` is how often it came since it was last
+  // logged. Failures that differ in digits alone (more pairs, another port)
+  // count as the same.
   bool Note(uint64_t replica_id, const std::string& why, Clock::time_point now,
             uint64_t* unlogged);
 
-  // A session with this peer went well: its next failure is a new one.
+  // Notes that a session with this peer succeeded: its next failure is a new
+  // one.
   void NoteSuccess(uint64_t replica_id);
 
  private:
   struct Failure {
-    std::string why;  // without numbers
+    std::string why;  // without digits
     Clock::time_point logged;
     uint64_t unlogged = 0;
   };

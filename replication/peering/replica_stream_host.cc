@@ -57,7 +57,7 @@ absl::Status ReplicaStreamHost::Failed(const rocksdb::Status& status) {
   return ToAbsl(status);
 }
 
-// At no moment is a change neither in the log nor in hand.
+// Holds the lock, so that Lag sees each change either in the log or under way.
 const ChangeLog::Reader::Taken& ReplicaStreamHost::TakeFromLog(
     size_t max_bytes) {
   const std::lock_guard lock(mutex_);
@@ -95,7 +95,8 @@ absl::Status ReplicaStreamHost::MakeAllDurable() {
   return link_->view()->Sync();
 }
 
-// Whom this replica has removed meanwhile gets nothing more.
+// Checks the terms after the wait, too: a peer that was removed meanwhile gets
+// nothing more.
 absl::Status ReplicaStreamHost::Pay(size_t bytes) {
   const bool paid = replica_->bytes.Pay(
       bytes, replica_->options.io_timeout / 4,

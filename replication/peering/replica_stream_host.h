@@ -1,5 +1,5 @@
-// What a stream needs of the replica at which it runs (stream/stream_host.h):
-// its database, the log of changes, and the connection.
+// The StreamHost of a replica (stream/stream_host.h): gives a stream the
+// database, the log of changes, and the connection.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_HOST_H_
 #define ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_HOST_H_
@@ -27,29 +27,31 @@
 
 namespace rocksync {
 
-// See StreamHost for which thread may call what.
+// Implements StreamHost, which says which thread may call what.
 class ReplicaStreamHost final : public StreamHost {
  public:
-  // Takes what the replica's log is told from now on. `repair` has an exact
-  // session run with this peer soon; `ended`: the stream is to end, from any
-  // thread. All must outlive it.
+  // Reads what is appended to the replica's log from now on. `repair` requests
+  // an exact session with this peer soon. `ended` returns true once the stream
+  // is to end; it is called from any thread. `replica`, `link` and what the
+  // functions use must outlive the host.
   ReplicaStreamHost(ReplicatorContext* replica, Link* link,
                     std::function<void()> repair, std::function<bool()> ended);
-  // The line asks for the lag until it is gone.
+  // Destroys the line first: until then it asks for the lag.
   ~ReplicaStreamHost() override { line_.reset(); }
 
-  // Before the threads start: the stream is open.
+  // Notes that the stream is open. Called before the threads start.
   void Open(StreamFacts facts, std::unique_ptr<StreamCounters> line);
 
-  // Of the sending half's thread. Sleeps until there is a change that was not
-  // taken (unless `ignore_changes`), Wake was called, or it is `due_ms`.
+  // Sleeps until there is a change that was not taken (unless
+  // `ignore_changes`), Wake was called, or it is `due_ms`. On the sending
+  // half's thread only.
   void Wait(uint64_t due_ms, bool ignore_changes);
-  // A step of the sending half is over.
+  // Notes that a step of the sending half is over.
   void EndStep();
-  // How far the peer is behind, at this moment. From any thread; waits for no
-  // step of the sending half.
+  // Returns how far the peer is behind at this moment. From any thread; does
+  // not wait for a step of the sending half.
   StreamLag Lag() const;
-  // As the application sees an error of the sending half.
+  // Returns an error of the sending half as the application sees it.
   rocksdb::Status WhySendingEnds(const absl::Status& status) const;
 
   StreamCounters* line() const { return line_.get(); }
@@ -101,11 +103,11 @@ class ReplicaStreamHost final : public StreamHost {
   StreamFacts facts_;
   std::unique_ptr<StreamCounters> line_;
 
-  // Of the thread that sends:
-  uint64_t wire_sent_ = 0;  // by the connection, as counted so far
+  // Used by the thread that sends:
+  uint64_t wire_sent_ = 0;  // bytes sent by the connection, counted so far
   rocksdb::Status failed_;
 
-  mutable std::mutex mutex_;  // taken before the log's
+  mutable std::mutex mutex_;  // taken before the log's mutex
   StreamDues dues_;
 };
 

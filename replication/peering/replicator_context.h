@@ -1,4 +1,4 @@
-// What all threads of a replicator share.
+// The state that all threads of a replicator share.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_REPLICATOR_CONTEXT_H_
 #define ROCKSYNC_REPLICATION_PEERING_REPLICATOR_CONTEXT_H_
@@ -49,7 +49,8 @@ struct ReplicatorContext {
 
   const IndexedDB* const indexed;
 
-  // `callback`, so that it is known in it what would wait for its own thread.
+  // Wraps `callback` in a CallbackScope, so that library calls in it which
+  // would wait for their own thread are detected.
   template <typename Told>
   std::function<void(const Told&)> InScope(
       std::function<void(const Told&)> callback, Callback kind) const {
@@ -66,7 +67,7 @@ struct ReplicatorContext {
   SessionSlots slots;
   TokenBucket bytes;
   TokenBucket index_reads;
-  // For views: charges index_reads, and waits.
+  // Charges index_reads and waits. Given to views.
   const ReadsDone pay_for_reads = [this](uint64_t reads,
                                          const std::function<bool()>& in_vain) {
     index_reads.Pay(reads, TokenBucket::Clock::duration::max(),
@@ -78,7 +79,8 @@ struct ReplicatorContext {
   OpenConnections connections;
   Streams streams;
 
-  // What a stream misses sessions at the interval would bring.
+  // Returns true if this replica takes part in streams. Without an interval it
+  // does not, since sessions have to bring what a stream misses.
   bool takes_streams() const {
     return options.stream && options.interval.count() > 0;
   }

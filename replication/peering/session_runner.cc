@@ -13,8 +13,8 @@
 namespace rocksync {
 namespace {
 
-// Of what a peer had under way when this side failed: a frame that it is
-// sending, and another that the network holds.
+// The most bytes to discard of what a peer had under way when this side failed:
+// a frame that it is sending, and another that the network holds.
 constexpr size_t kMaxDiscarded = 2 * kMaxFrameBytes;
 
 class SessionDriver {
@@ -26,8 +26,8 @@ class SessionDriver {
         heartbeat_(heartbeat),
         connection_(connection) {}
 
-  // Only who is in a session may send large frames, and take long for them:
-  // there are few at once.
+  // Runs the session. A peer may send large frames, and take long for them, in
+  // a session only, since few sessions run at once.
   SessionRunEnd Run(std::string first) {
     connection_->SetFrameLimit(kMaxFrameBytes);
     connection_->SetFrameTimeout(kMaxPatience * options_.io_timeout);
@@ -61,9 +61,9 @@ class SessionDriver {
     return end;
   }
 
-  // This side's turn, or as much of it as is known; the last words of a
-  // session that has failed too. Ends early if the peer has said that it takes
-  // no more: its reason is better than that the connection is closed.
+  // Sends this side's turn, or as much of it as is known; also the last message
+  // of a session that has failed. Ends early if the peer has said that it takes
+  // no more, since its reason tells more than a closed connection does.
   rocksdb::Status Speak(bool* spoke) {
     std::string message;
     while (session_->NextMessage(&message)) {
@@ -87,7 +87,8 @@ class SessionDriver {
     return connection_->Send(message, options_.io_timeout);
   }
 
-  // A message that has come while this side speaks. Does not wait for one.
+  // Takes a message that has come during this side's turn. Does not wait for
+  // one.
   rocksdb::Status Overhear(bool* heard) {
     std::string message;
     rocksdb::Status s;
@@ -99,9 +100,9 @@ class SessionDriver {
     return s.ok() ? Take(std::move(message)) : s;
   }
 
-  // The peer may be sending still. To close the connection now would reset it,
-  // and the peer would not learn what this side has just said; so what comes is
-  // discarded until the peer closes it.
+  // Discards what comes until the peer closes the connection. The peer may
+  // still be sending: closing the connection now would reset it, and the peer
+  // would not learn what this side has just said.
   void LetPeerRead() {
     if (absl::IsInvalidArgument(session_->status())) return;
     const auto until = Heartbeat::Clock::now() + options_.io_timeout;
@@ -115,7 +116,7 @@ class SessionDriver {
     }
   }
 
-  // The peer's next message; heartbeats only make this wait for it longer.
+  // Receives the peer's next message. Heartbeats only extend the wait for it.
   rocksdb::Status Listen(std::string* message) {
     const auto until =
         Heartbeat::Clock::now() + kMaxPatience * options_.io_timeout;
@@ -139,8 +140,8 @@ class SessionDriver {
     return s;
   }
 
-  // Waits as the rate demands, but never so long that the peer takes us for
-  // dead: a rate so low is exceeded.
+  // Waits as the rate demands, but never so long that the peer would time out:
+  // a rate that low is exceeded.
   rocksdb::Status Pace(size_t bytes) {
     return options_.bytes->Pay(bytes, options_.io_timeout / 4,
                                options_.cancelled)

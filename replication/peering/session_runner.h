@@ -1,7 +1,7 @@
 // Runs one session over a connection, turn by turn, at a bounded rate. The
-// session decides; this code only carries and waits: for a peer that reports
-// that it is working, up to twenty times as long as for a silent one. What the
-// end of a session means for the two replicas is for the caller to say.
+// session decides; this code only carries messages and waits. It waits for a
+// peer that sends heartbeats up to twenty times as long as for a silent one.
+// The caller judges what the end of a session means for the two replicas.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_SESSION_RUNNER_H_
 #define ROCKSYNC_REPLICATION_PEERING_SESSION_RUNNER_H_
@@ -26,33 +26,33 @@ struct SessionDriveOptions {
   PeerWait* peer_wait = nullptr;  // told of each wait, if not null
 };
 
-// How a session run ended.
+// How the run of a session ended.
 struct SessionRunEnd {
-  // OK: the session's report says what came of it.
+  // OK: `report` has the session's outcome.
   rocksdb::Status status;
-  // Both sides know that the session is over, and another may follow.
+  // True if both sides know that the session is over, so another may follow.
   bool connection_usable = false;
-  SessionReport report;  // the session's last one
+  SessionReport report;  // the session's last report
 };
 
-// A session that is to be run.
+// The parameters of a session that is to be run.
 struct SessionStart {
   Role role = Role::kInitiator;
   SessionOptions options;
   SessionContext
-      context;  // but clock and cancellation, which RunOneSession sets
-  // The peer's message that opened it, else empty.
+      context;  // all but clock and cancellation, which RunOneSession sets
+  // The peer's message that opened the session; empty for an initiator.
   std::string first;
 };
 
-// Makes the session, runs it to its end, and counts up `seed`'s number for the
-// next one of this connection.
+// Makes the session, runs it to its end, and increments `seed`'s session number
+// for the next session of this connection.
 SessionRunEnd RunOneSession(SessionStart start,
                             const SessionDriveOptions& options,
                             SessionSeed* seed, Connection* connection);
 
-// The part of RunOneSession that carries a session which is there. `heartbeat`:
-// the one that the session polls. `first` as above.
+// Runs `session`, which exists already, to its end; RunOneSession calls it.
+// `heartbeat` is the one that the session polls. `first` as in SessionStart.
 SessionRunEnd DriveSession(const SessionDriveOptions& options,
                            std::string first, Session* session,
                            Heartbeat* heartbeat, Connection* connection);

@@ -7,12 +7,12 @@ namespace rocksync {
 
 namespace {
 
-// Over which time a link is judged.
+// The time span over which a link is judged.
 constexpr std::chrono::seconds kWindow{5};
-// A peer that works on its turn says so each second (Heartbeat): this long
-// without a byte, it is frozen, stalled or gone.
+// A peer without a byte for this long is frozen, stalled or gone: one that
+// works on its turn sends a heartbeat each second (Heartbeat).
 constexpr std::chrono::seconds kSilence{2};
-// A session of which less comes and goes is one over a slow link.
+// A session that carries less than this, both ways, is one over a slow link.
 constexpr uint64_t kSlowBytesPerSecond = uint64_t{1} << 20;
 
 }  // namespace
@@ -34,8 +34,8 @@ void SessionSlots::Watch(uint64_t number,
   holder->progress = std::move(progress);
 }
 
-// A byte that came or went since it was last looked at may have done so just
-// now, unless that was before this side began to wait.
+// Bytes that came or went since the last look count as moved just now, unless
+// they moved before this side began to wait.
 void SessionSlots::JudgeSilence(Clock::time_point now,
                                 const SessionSlot::Progress& progress,
                                 Holder* holder) {
@@ -120,7 +120,8 @@ SessionSlot SessionSlots::Acquire(uint64_t peer_id,
                                   std::chrono::milliseconds wait) {
   std::unique_lock lock(mutex_);
   const Clock::time_point until = Clock::now() + wait;
-  // Once for each session, whoever else is refused meanwhile.
+  // The session waits once for an incoming peer, even if another one is refused
+  // meanwhile.
   changed_.wait_until(lock, std::min(until, incoming_expected_until_), [this] {
     return never() || Clock::now() >= incoming_expected_until_;
   });

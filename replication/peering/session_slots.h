@@ -1,11 +1,14 @@
-// How many sessions a replica is in at once, one by default: a replica takes
-// partitions from one peer at a time, or two peers would both ship it the same
-// pairs. Nor is it in two sessions with one peer. Up to three sessions lend
-// their slots to others: one over a slow link, which may take hours, if this
-// replica only sends in it, so that no other session could bring the same; and
-// one whose peer is silent, which may have frozen, until io_timeout ends it. An
-// incoming peer that is refused has to come again, and finds a slot then only
-// if this replica's own sessions leave a gap: they wait a moment for it.
+// Limits how many sessions a replica is in at once, by default one: if two
+// peers were in sessions with it, both would ship it the same pairs. A replica
+// is never in two sessions with one peer.
+//
+// Up to three sessions lend their slots to others. A session over a slow link,
+// which may take hours, lends its slot if this replica only sends in it, since
+// then no other session could bring the same pairs. A session whose peer is
+// silent, and may have frozen, lends its slot until io_timeout ends it.
+//
+// An incoming peer that is refused has to come again. So that it finds a slot
+// then, this replica's own sessions wait a moment for it.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_SESSION_SLOTS_H_
 #define ROCKSYNC_REPLICATION_PEERING_SESSION_SLOTS_H_
@@ -24,14 +27,14 @@
 
 namespace rocksync {
 
-// What a peer is told of a replica that is paused, after its name.
+// The text that a peer is told of a paused replica, after the replica's name.
 inline constexpr char kPausedText[] =
     "is paused; Replicator::Resume there, of the store REPLICATION RESUME, "
     "ends that";
 
 class SessionSlots;
 
-// A slot held, given back on destruction. Empty: none was to be had.
+// A slot, released on destruction. An empty one means that no slot was free.
 class SessionSlot {
  public:
   SessionSlot() = default;
@@ -47,12 +50,12 @@ class SessionSlot {
   ~SessionSlot();
 
   struct Progress {
-    uint64_t bytes = 0;       // that the connection has carried
+    uint64_t bytes = 0;       // carried by the connection, both ways
     bool only_sends = false;  // this side ships pairs, and is to receive none
     std::optional<PeerWait::Wait> peer_wait = std::nullopt;
   };
-  // Tells whether the session may lend its slot. Called on any thread until the
-  // slot goes.
+  // Sets the function by which SessionSlots judges whether the session lends
+  // its slot. It is called on any thread until the slot is released.
   void Watch(std::function<Progress()> progress) const;
 
   explicit operator bool() const { return slots_ != nullptr; }
@@ -62,38 +65,39 @@ class SessionSlot {
   uint64_t number_ = 0;
 };
 
-// Thread-safe. Must outlive its slots.
+// Hands out the slots. Thread-safe. Must outlive its slots.
 class SessionSlots {
  public:
   using Clock = std::chrono::steady_clock;
 
   // `courtesy`: how long after a refusal the incoming peer is expected back;
-  // more than the pause after which replicas try again. `now`: of what is slow
-  // or silent.
+  // must be longer than the pause after which replicas try again. `now`: the
+  // clock by which a session is judged slow or silent.
   explicit SessionSlots(std::chrono::milliseconds courtesy = kCourtesy,
                         std::function<Clock::time_point()> now = Clock::now)
       : courtesy_(courtesy), now_(std::move(now)) {}
 
-  // Takes effect for sessions that begin from now on.
+  // Sets how many sessions may run at once, for sessions that begin from now
+  // on.
   void SetCapacity(size_t capacity);
 
-  // While paused there is no slot.
+  // While paused, no slot is handed out.
   void SetPaused(bool paused);
   bool paused() const;
 
-  // No slot any more; wakes the threads that wait.
+  // Hands out no more slots, and wakes the threads that wait for one.
   void Stop();
 
-  // Both wait for a slot for a session with that peer at most this long, and
-  // not at all while paused. The first is for sessions of this replica's own:
-  // an incoming peer that was refused is let in before them, if it comes in
-  // time.
+  // Acquire and AcquireForIncoming wait for a slot for a session with that
+  // peer, at most for `wait`, and not at all while paused. Acquire is for
+  // sessions that this replica dials: an incoming peer that was refused goes
+  // before them, if it comes back in time.
   SessionSlot Acquire(uint64_t peer_id, std::chrono::milliseconds wait);
   SessionSlot AcquireForIncoming(uint64_t peer_id,
                                  std::chrono::milliseconds wait);
 
-  // How long the peer, whose turn it is in a session, has been silent; 0: it is
-  // not, or not for two seconds.
+  // Returns how long the peer, if it is its turn in a session, has been silent.
+  // 0: it is not silent, or for less than two seconds.
   std::chrono::milliseconds SilentFor(uint64_t peer_id) const;
 
  private:
@@ -104,11 +108,12 @@ class SessionSlots {
   struct Holder {
     uint64_t peer_id = 0;
     std::function<SessionSlot::Progress()> progress;
-    // Since then, what it had carried by then, and what was so before.
+    // The time span over which the link is judged: its start, the bytes carried
+    // by then, and the verdict of the span before.
     Clock::time_point since{};
     uint64_t bytes = 0;
     bool slow = false;
-    // What it had carried when it was last looked at, and since when.
+    // Bytes carried when last looked at, and when a byte was last seen to move.
     uint64_t last_bytes = 0;
     Clock::time_point last_moved{};
     Clock::duration silent_for{};  // 0: not long enough to count
@@ -132,10 +137,10 @@ class SessionSlots {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   size_t capacity_ = 1;
-  // By the slot's number. What is looked at is remembered.
+  // By slot number. Mutable, since judging a holder updates it.
   mutable std::map<uint64_t, Holder> holders_;
   uint64_t last_number_ = 0;
-  Clock::time_point incoming_expected_until_;  // in the past: none is
+  Clock::time_point incoming_expected_until_;  // in the past: none is expected
   bool paused_ = false;
   bool stopped_ = false;
 };

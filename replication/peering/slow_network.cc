@@ -10,7 +10,7 @@ rocksdb::Status NameRemedy(const rocksdb::Status& status) {
       "if the link is slow, raise io_timeout on both sides (--peer-timeout-ms)";
   const char* const state = status.getState();
   const std::string text = state == nullptr ? "" : state;
-  // An error may pass through two of those who call this.
+  // An error may pass through two callers of this function.
   if (text.find(kRemedy) != std::string::npos) return status;
   return rocksdb::Status::TimedOut(text, kRemedy);
 }

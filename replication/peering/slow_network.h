@@ -1,6 +1,6 @@
-// What to do about a peer that was too slow for io_timeout. For sessions,
-// streams and clones, whose limit that is; what has a limit of its own, as the
-// authentication has, names no such remedy.
+// Adds to a timeout what to do about a peer that was too slow for io_timeout.
+// For sessions, streams and clones, which io_timeout limits. The
+// authentication, which has a limit of its own, names no such remedy.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_SLOW_NETWORK_H_
 #define ROCKSYNC_REPLICATION_PEERING_SLOW_NETWORK_H_
@@ -9,7 +9,7 @@
 
 namespace rocksync {
 
-// A timeout with its remedy; every other status as it is.
+// Returns a timeout with its remedy, and any other status as it is.
 rocksdb::Status NameRemedy(const rocksdb::Status& status);
 
 }  // namespace rocksync

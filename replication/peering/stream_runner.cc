@@ -19,7 +19,7 @@ namespace {
 
 using rocksdb::Status;
 
-// Whatever a peer allows.
+// The largest window that is used, whatever the peer allows.
 constexpr uint64_t kMaxWindowBytes = uint64_t{4} << 20;
 
 Status AnotherIsOpen() {
@@ -47,7 +47,7 @@ StreamRunner::~StreamRunner() {
   replica_->streams.Leave(link_->peer_id(), this);
 }
 
-// Nobody waits for a rate any more, either.
+// Setting closed_ also ends waits for a rate.
 void StreamRunner::Close() {
   closed_ = true;
   link_->connection()->Close();
@@ -178,7 +178,8 @@ Status StreamRunner::ReceiveChanges() {
     if (!status.ok()) return status;
     const uint64_t wire = connection->bytes_received();
     stream_.line()->AddReceived(wire - std::exchange(counted, wire));
-    // What was taken is not kept back by what this side has sent.
+    // An answer is charged without a wait, so that what this side has sent does
+    // not delay it.
     if (IsAnswer(message)) {
       (void)replica_->bytes.Charge(message.size(), TokenBucket::Clock::now());
     } else if (!replica_->bytes.Pay(message.size(), timeout / 4, [this] {

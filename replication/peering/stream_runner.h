@@ -1,10 +1,11 @@
-// A stream with one peer: over a connection that was set up as for sessions,
-// each side sends what is written there, as it is written, and takes what
-// comes.
+// Runs a stream with one peer. Over a connection that was set up as for
+// sessions, each side sends what is written to it, as it is written, and
+// applies what comes.
 //
-// Two threads: the one that calls Run receives and applies, and a second one
-// sends. What is sent is durable here first. A stream ends as soon as what the
-// two agreed upon in the set-up holds no longer; they meet again then.
+// A stream has two threads: the one that calls Run receives and applies, and a
+// second one sends. Changes are durable here before they are sent. A stream
+// ends as soon as what the two agreed upon in the set-up no longer holds; they
+// then connect anew.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_STREAM_RUNNER_H_
 #define ROCKSYNC_REPLICATION_PEERING_STREAM_RUNNER_H_
@@ -29,22 +30,23 @@ namespace rocksync {
 
 class StreamRunner final : public OpenStream {
  public:
-  // Over `link`, whose connection no session uses any more. `repair` has an
-  // exact session run with this peer soon: what the stream does not bring must
-  // be found. Empty at the side that was dialed; the other one does it.
+  // Runs over `link`, whose connection no session uses any more. `repair`
+  // requests an exact session with this peer soon, to find what the stream does
+  // not bring. It is empty at the side that was dialed: the dialer repairs.
   StreamRunner(ReplicatorContext* replica, Link* link,
                std::function<void()> repair);
   ~StreamRunner() override;
   StreamRunner(const StreamRunner&) = delete;
   StreamRunner& operator=(const StreamRunner&) = delete;
 
-  // Opens the stream, or answers `first`, the peer's StreamOpen, and carries it
-  // to its end. Busy: there is another one with this peer that is to be kept,
-  // or one of the two wants none now. TryAgain: the two should meet again.
-  // Others: the connection failed, or the database here.
+  // Opens a stream, or, if `first` is not empty, answers it as the peer's
+  // StreamOpen; then runs the stream to its end. Busy: another stream with this
+  // peer is to be kept, or one of the two wants none now. TryAgain: connect
+  // anew. Other errors: the connection failed, or the database here.
   rocksdb::Status Run(const std::string& first);
 
-  // Once Run has returned: changes were taken, here or by the peer.
+  // Returns true if changes were taken, here or by the peer.
+  // REQUIRES: Run has returned.
   bool carried() const { return incoming_.carried(); }
 
   // OpenStream. Close makes Run return.
@@ -52,21 +54,24 @@ class StreamRunner final : public OpenStream {
   void Wake() override { stream_.Wake(); }
   void AskFor(const std::vector<ShortHash>& hashes) override;
 
-  // What a peer may have under way: more than a round trip's worth, and little
-  // memory.
+  // The bytes that a peer may have under way: more than a round trip's worth,
+  // and little memory.
   static constexpr uint64_t kWindowBytes = uint64_t{1} << 20;
 
  private:
   rocksdb::Status Open(const std::string& first);
-  // Of a stream that this replica dialed, or of one that it was asked for.
+  // Agree with the peer on a stream that this replica dialed, or on one that
+  // the peer asks for.
   rocksdb::Status Ask(const std::string& mine, StreamOpen* theirs);
   rocksdb::Status Answer(const std::string& first, const std::string& mine,
                          StreamOpen* theirs);
-  // The stream is one of the replica's; false: another one is to be kept.
+  // Registers the stream in Streams. Returns false if another stream with this
+  // peer is to be kept, or none may begin.
   bool Enter(bool dialed, const std::string& zone);
   rocksdb::Status Carry();
-  // Each on its thread, once the stream is open. SendChanges: OK once the
-  // stream has ended. ReceiveChanges: until receiving or applying fails.
+  // Run the two halves, each on its thread, once the stream is open.
+  // SendChanges returns OK if the stream has ended, ReceiveChanges the error
+  // with which receiving or applying failed.
   rocksdb::Status SendChanges();
   rocksdb::Status ReceiveChanges();
   bool ended() const;
@@ -75,12 +80,12 @@ class StreamRunner final : public OpenStream {
   ReplicatorContext* const replica_;
   Link* const link_;
   ReplicaStreamHost stream_;
-  OutgoingChanges outgoing_;  // of the thread that sends
-  IncomingChanges incoming_;  // of the thread that receives
+  OutgoingChanges outgoing_;  // used by the thread that sends
+  IncomingChanges incoming_;  // used by the thread that receives
 
   std::atomic<bool> closed_{false};
   mutable std::mutex mutex_;
-  rocksdb::Status end_;  // not OK: it has ended
+  rocksdb::Status end_;  // not OK: the stream has ended
 };
 
 }  // namespace rocksync

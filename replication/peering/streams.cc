@@ -52,7 +52,8 @@ void Streams::SetPassesOn() {
 
 // REQUIRES: mutex_ held.
 void Streams::TopologyChanged() {
-  // Before a session that begins behind this takes its snapshot.
+  // First, so that it holds before a session that begins after this call takes
+  // its snapshot.
   SetPassesOn();
   for (auto& [peer_id, entry] : open_) entry.link->Wake();
 }

@@ -1,5 +1,5 @@
-// What all streams of a replica share: which are open, and which way changes
-// go.
+// The state that all streams of a replica share: which streams are open, and
+// which way changes go.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_STREAMS_H_
 #define ROCKSYNC_REPLICATION_PEERING_STREAMS_H_
@@ -19,64 +19,67 @@
 
 namespace rocksync {
 
-// One of them, as the others see it. Thread-safe.
+// An open stream, as the others see it. Thread-safe.
 class OpenStream {
  public:
   virtual ~OpenStream() = default;
-  // Has it end soon.
+  // Makes the stream end soon.
   virtual void Close() = 0;
-  // Has it look whether there is something to be said.
+  // Makes the sending half look whether there is something to be sent.
   virtual void Wake() = 0;
-  // The peer has announced these, and they did not come.
+  // Asks the peer for changes that it has announced and that did not come.
   virtual void AskFor(const std::vector<ShortHash>& hashes) = 0;
 };
 
-// For Streams. Without random bytes the mappings are those of an earlier start,
-// which costs no more than an unlucky one does.
+// Returns a random seed for Streams. If the system gives no random bytes, the
+// mappings repeat those of an earlier start, which costs no more than an
+// unlucky mapping does.
 MappingSeed FreshStreamSeed();
 
-// The streams that are open: one with each peer. Thread-safe.
+// The open streams, at most one with each peer. Thread-safe.
 class Streams {
  public:
-  // `log` must outlive it; `seed` must be fresh.
+  // `log` must outlive this; `seed` must be fresh.
   Streams(uint64_t self, const SpreadOptions& options, const MappingSeed& seed,
           ChangeLog* log);
 
-  // `link` is a stream with this peer from now on; another one is closed.
-  // False: there is one that is to be kept, or none may begin now. Of two that
-  // the replicas dialed at once both keep the one (`preferred`) that the
-  // smaller replica id dialed.
+  // Registers `link` as the stream with this peer, and closes an earlier one.
+  // Returns false if the earlier one is to be kept, or no stream may begin now.
+  // If both replicas dialed at once, both keep the stream that the replica with
+  // the smaller id dialed (`preferred`).
   bool Enter(const Neighbour& peer, bool preferred, OpenStream* link);
-  // Before `link` goes.
+  // Removes `link`, if it is registered. Called before `link` is destroyed.
   void Leave(uint64_t peer_id, OpenStream* link);
 
   bool Has(uint64_t peer_id) const { return ZoneOf(peer_id).has_value(); }
-  // Of a peer that there is a stream with.
+  // Returns the zone of a peer; nullopt: there is no stream with it.
   std::optional<std::string> ZoneOf(uint64_t peer_id) const;
 
-  // While not allowed none begins; those that are open are closed.
+  // Allows streams or not. While they are not allowed, none begins, and those
+  // that are open are closed.
   void Allow(bool allowed);
   bool allowed() const;
 
   GroupSync* sync() { return &sync_; }
 
-  // Those whom this replica has streams with, to be told to all of them; and a
-  // number that is another one if they have changed.
+  // Returns the peers with which this replica has streams; each of them is told
+  // this list. `*number` changes whenever the list does.
   std::vector<Neighbour> neighbours(uint64_t* number) const;
 
-  // Runs `use` with the Spread.
+  // Runs `use` with the Spread, under the lock.
   template <typename Use>
   auto With(const Use& use) {
     const std::lock_guard lock(mutex_);
     return use(&spread_);
   }
-  // Takes a peer's list of its neighbours. True: the peer has lost one that
-  // this replica has, too, so changes in flight between the two may be missing
-  // there.
+  // Takes a peer's list of its neighbours. Returns true if the peer has lost a
+  // neighbour that this replica has too: changes in flight between those two
+  // may be missing there.
   bool SetNeighbours(uint64_t peer_id, std::vector<Neighbour> neighbours);
 
-  // Has those asked who announced what is missing for too long. True: some of
-  // it nobody can be asked for any more, so sessions have to bring it.
+  // Asks for changes that have been missing for too long, from peers that
+  // announced them. Returns true if no peer is left to ask for some of them, so
+  // that sessions have to bring these.
   bool AskForMissing(uint64_t now_ms);
 
  private:
@@ -94,8 +97,8 @@ class Streams {
   bool allowed_ = true;
   std::map<uint64_t, Entry> open_;
   Spread spread_;
-  uint64_t lost_ = 0;             // of the Spread, as told so far
-  uint64_t topology_number_ = 1;  // of the neighbours here
+  uint64_t lost_ = 0;             // Spread::lost(), as reported so far
+  uint64_t topology_number_ = 1;  // counts changes of the neighbours here
   GroupSync sync_;
 };
 

@@ -13,11 +13,11 @@ using std::chrono::milliseconds;
 
 constexpr size_t kMaxHeldBytes = size_t{16} << 20;
 constexpr size_t kDifferenceBytes = 150;
-// Of keys that differ at the first look most may be on their way, so more are
-// held than may be told.
+// The most keys held that differ at the first look. Most of them may be on
+// their way, so more are held than may be reported.
 constexpr uint64_t kMaxCandidates = 20'000;
-// The second look comes this long after the first, then each twice as long
-// after the one before.
+// The pause before the second look. Each later pause is twice as long as the
+// one before.
 constexpr milliseconds kFirstPause{500};
 constexpr int kMaxReconnections = 3;
 
@@ -53,8 +53,8 @@ KeyDifference::Kind ToPublic(DifferenceKind kind) {
 
 bool IsLive(const Held& held) { return held.state == Held::State::kLive; }
 
-// A pair that one side held is in neither set any more. It may have been
-// deleted, and the tombstone collected, between two looks; or both have
+// Returns true if a pair that one side held is in neither set any more: it was
+// deleted, and its tombstone collected, between two looks; or both sides have
 // quarantined it now.
 bool Vanished(const Difference& first, const Difference& now) {
   return (IsLive(first.mine) || IsLive(first.theirs)) &&
@@ -152,7 +152,7 @@ class Verification {
 
   uint64_t MostHeld() const {
     if (options_.in_flight_wait == milliseconds(0)) return options_.max_keys;
-    // One more than may be told shows that there are more.
+    // One more than may be reported, which shows that there are more.
     return std::max(kMaxCandidates,
                     std::min(options_.max_keys, UINT64_MAX - 1) + 1);
   }
@@ -182,10 +182,10 @@ class Verification {
         QuarantineRemedy());
   }
 
-  // Until nothing differs any more, or at a look that began when the time to
-  // wait was over.
+  // Looks again until nothing differs any more, or until a look that began when
+  // the time to wait was over.
   rocksdb::Status LookAgain() {
-    // Beginning anew takes none of the time anew.
+    // The time to wait counts from the first attempt, even after StartOver.
     if (!end_) end_ = steps_.now() + options_.in_flight_wait;
     const milliseconds end = *end_;
     bool last = false;
@@ -203,9 +203,9 @@ class Verification {
     return rocksdb::Status::OK();
   }
 
-  // Keeps what still differs, in order. If there is time for one more look, it
-  // is enough to know that something does; at the last one, what may be told
-  // and one more.
+  // Looks once more and keeps what still differs, in order. If there is time
+  // for a further look, one key that differs is enough; the last look collects
+  // as many keys as may be reported, and one more.
   rocksdb::Status LookAgainOnce(bool last) {
     const uint64_t wanted = last ? options_.max_keys : 0;
     std::vector<Difference> still;
@@ -257,12 +257,12 @@ class Verification {
   const VerificationSteps& steps_;
   VerifyResult* const result_;
   VerifiedPeer peer_;
-  // That differ as far as is known, in the order of the first look.
+  // The keys that differ as far as is known, in the order of the first look.
   std::vector<Difference> differing_;
   size_t held_bytes_ = 0;
-  bool enough_ = false;  // the first look ended as it had found so many
+  bool enough_ = false;  // the first look stopped, as it held enough keys
   uint64_t vanished_ = 0;
-  std::optional<milliseconds> end_;  // of waiting
+  std::optional<milliseconds> end_;  // when the time to wait is over
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
-// The looks that a comparison of two replicas takes: the first finds what
-// differs, later ones leave out what was merely on its way. Who runs the
-// sessions is the caller's business.
+// Compares two replicas in several looks. The first look finds what differs;
+// later ones drop what was merely on its way. The caller runs the sessions.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_VERIFICATION_H_
 #define ROCKSYNC_REPLICATION_PEERING_VERIFICATION_H_
@@ -17,36 +16,36 @@
 
 namespace rocksync {
 
-// What becomes of quarantined pairs that keep two replicas from being proven
-// equal.
+// Returns the text on what becomes of quarantined pairs that keep two replicas
+// from being proven equal.
 const char* QuarantineRemedy();
 
-// InvalidArgument names the field that is out of range.
+// Returns InvalidArgument if a field is out of range; the message names it.
 rocksdb::Status CheckVerifyOptions(const VerifyOptions& options);
 
 struct VerificationSteps {
   // Runs one session that compares for this task, as initiator. OK: the report
-  // says how far it came. Ordinals of families and the peer are those of the
-  // first look, which sets `peer`. TryAgain of a later one: they are others
-  // by now, and nothing was compared.
+  // says how far it came. The first look sets `peer`. Later looks must meet the
+  // same peer with the same family ordinals; otherwise nothing is compared, and
+  // the call returns TryAgain.
   std::function<rocksdb::Status(const VerifyTask&, VerifiedPeer* peer,
                                 SessionReport*)>
       session;
-  // False: stopped while sleeping.
+  // Sleeps. Returns false if it was stopped meanwhile.
   std::function<bool(std::chrono::milliseconds)> sleep;
-  // Of a clock that never goes back.
+  // Returns the time of a monotonic clock.
   std::function<std::chrono::milliseconds()> now = [] {
     return std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now().time_since_epoch());
   };
 };
 
-// Looks once, then at growing distances until nothing differs any more or
+// Looks once, then again at growing intervals until nothing differs any more or
 // options.in_flight_wait has passed, and tells `differs` what is left. Aborted:
-// stopped. Incomplete: a session ended without having compared everything, and
-// nothing that it came to differs in the end; or quarantined pairs were left
-// out of what it compared; the message says which. What differs is told all the
-// same.
+// stopped. Incomplete, as the message says: a session could not compare
+// everything, and `differs` is told nothing; or the first look stopped at
+// enough keys, and all of these have arrived; or keys that had differed
+// vanished from both sides; or quarantined pairs were left out.
 rocksdb::Status RunVerification(const VerifyOptions& options,
                                 const VerificationSteps& steps,
                                 const DifferenceCallback& differs,

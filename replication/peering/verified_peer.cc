@@ -8,7 +8,7 @@
 namespace rocksync {
 namespace {
 
-// Of `families`, what `others` lack: `, SIDE alone has "a", "b"`.
+// Returns `, SIDE alone has "a", "b"` for the families that `others` lack.
 std::string AloneHas(const char* side, const std::vector<std::string>& families,
                      const std::vector<std::string>& others) {
   std::string names;

@@ -1,4 +1,4 @@
-// The peer of a verification, which must be the same at each look.
+// Checks that a verification meets the same peer at each look.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_VERIFIED_PEER_H_
 #define ROCKSYNC_REPLICATION_PEERING_VERIFIED_PEER_H_
@@ -13,19 +13,21 @@ namespace rocksync {
 
 struct VerifiedPeer {
   uint64_t peer_id = 0;               // 0: before the first look
-  uint64_t link = 0;                  // number of the connection
+  uint64_t link = 0;                  // the link's number
   std::vector<std::string> families;  // names, by ordinal
-  // The peer was reached over a new connection. Its families may have been
-  // dropped and made anew before, so what earlier looks found says nothing.
+  // True if the peer was reached over a new connection. Its families may have
+  // been dropped and created anew before, so what earlier looks found does not
+  // count any more.
   bool reconnected = false;
 };
 
-// Sets `peer` at the first look. TryAgain of a later one: `now` is another
-// replica or has other families, or only the connection is another one, and
-// then `reconnected` is set.
+// Sets `peer` at the first look. At a later look, returns TryAgain if `now` is
+// another replica or has other families, or if only the connection is another
+// one; in the last case it sets `reconnected`.
 rocksdb::Status CheckIsSame(const VerifiedPeer& now, VerifiedPeer* peer);
 
-// InvalidArgument names those of one side alone.
+// Returns InvalidArgument if the families differ; the message names those that
+// only one side has.
 rocksdb::Status CheckSameFamilies(const std::vector<std::string>& here,
                                   const std::vector<std::string>& there);
 

@@ -12,11 +12,11 @@
 namespace rocksync {
 namespace {
 
-// Of the elements that are expected to differ, the initiator has so many more
-// and plans all the same.
+// The initiator plans if its surplus is at most this share of the expected
+// differences.
 constexpr double kFewMoreOfExpected = 0.25;
-// The answerer has so few more than the planner, of all, that they are as well
-// found with the others.
+// If the responder's surplus is below this share of the initiator's elements,
+// it is as well found with the other differences.
 constexpr double kFewMore = 0.001;
 
 // One side of an exchange whose roles may change hands once.
@@ -57,7 +57,7 @@ class AdaptiveExchange final : public Exchange {
       own_bytes_ -= payload.size();
       if (follows != Follows::kProbe) Join(follows);
     }
-    if (joins_) {  // the initiator has nothing to say but its header
+    if (joins_) {  // the initiator sent nothing but its header
       joins_ = false;
       if (payload.empty()) return absl::OkStatus();
       return absl::InvalidArgumentError("bytes after an exchange header");
@@ -92,18 +92,19 @@ class AdaptiveExchange final : public Exchange {
   }
 
  private:
-  // The bytes before the first message of the initiator.
+  // Chooses the initiator's role, and makes the bytes before its first message.
   void Open() {
     Follows follows = Follows::kProbe;
     const double mine = static_cast<double>(context_.own_count);
     const double theirs = static_cast<double>(context_.peer_count);
-    // What only the answerer holds need not be named; to know about how many
-    // elements differ saves the planner more, unless they are mostly these.
+    // Elements that only the answerer holds need not be named. Knowing about
+    // how many elements differ saves the planner more, unless they are mostly
+    // these.
     const bool knows =
         mine - theirs <=
         kFewMoreOfExpected * context_.options.expected_differences;
-    // A probe would be in vain, and it takes parities that the side with fewer
-    // elements sends only where one has many more.
+    // A probe would be in vain, and parities are needed, which the side with
+    // fewer elements sends only if the other has many more.
     const bool many = context_.options.many_differ && !knows_about() &&
                       theirs - mine < kFewMore * mine;
     if (context_.peer_count > 0 &&
@@ -151,7 +152,7 @@ class AdaptiveExchange final : public Exchange {
   bool joins_ = false;
   bool awaits_handover_ = false;
   ExchangeAnswerer* answerer_ = nullptr;  // side_, until it has the probe
-  uint64_t own_bytes_ = 0;                // outside of the messages of side_
+  uint64_t own_bytes_ = 0;                // bytes outside of side_'s messages
   mutable ExchangeReport report_;
 };
 

@@ -14,10 +14,10 @@
 namespace rocksync {
 namespace {
 
-// After this many passes over one sketch the rest is left to a retry.
+// The most passes over one sketch; what is left then is left to a retry.
 constexpr uint32_t kMaxPasses = 10;
-// If that many hidden elements are expected, there will be a retry anyway, and
-// the last groups, one of kLeaveShare at most, are left to it.
+// If more hidden elements than kSureRetry are expected, there will be a retry
+// anyway. The last groups, at most one of kLeaveShare, are then left to it.
 constexpr double kSureRetry = 2;
 constexpr uint32_t kLeaveShare = 16;
 constexpr uint32_t kHurriedLeaveShare = 6;
@@ -60,7 +60,7 @@ absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
           std::min<uint64_t>(total + 1, kMaxKeyedElements));
       const absl::Status status = GetIdShape(&body, max_groups, &shape);
       if (!status.ok()) return status;
-      parities_.reset();  // given up, if they did not decode
+      parities_.reset();  // if they did not decode, they are given up
       key_parities_.reset();
       finish_ = std::make_unique<FinishDecoder>(open(), shape, std::nullopt);
       probing_ = false;
@@ -208,7 +208,7 @@ absl::Status ExchangeAnswerer::ReceiveSums(std::string_view bytes) {
   return absl::OkStatus();
 }
 
-// An element is hidden if another has its id.
+// An element is hidden if another one has its id.
 double ExchangeAnswerer::ExpectedLeft() {
   const IdShape& shape = finish_->shape();
   return static_cast<double>(decoded_) * static_cast<double>(open_count()) /
@@ -227,24 +227,25 @@ void ExchangeAnswerer::SendEstimate() {
 }
 
 absl::Status ExchangeAnswerer::OnFilter(const FilterHead& head) {
-  finish_.reset();    // it was over all elements
+  finish_.reset();    // was over all elements
   parities_.reset();  // given up
   key_parities_.reset();
-  if (filter_sent_) {  // it was asked for, or sent on our own: only the count
+  if (filter_sent_) {  // a filter is out: only the count follows
     std::string body;
     PutVarint64(&body, found_by_filter_);
     Send(ExchangeKind::kFound, body);
     return absl::OkStatus();
   }
-  // The initiator's filter was passed by the common elements and a share of
-  // the missing ones. What is open beyond its count is missing for sure.
+  // The planner's filter let the common elements and a share of the missing
+  // ones pass. So all but that share of the open elements are common, and the
+  // planner's elements beyond these are missing here.
   const double found = static_cast<double>(found_by_filter_);
   const double rate = received_rate_;
   const double left = found * rate / std::max(1 - rate, 1e-9);
   const double common = std::max(static_cast<double>(open_count()) - left, 0.0);
-  const double missing_there =
+  const double only_theirs =
       std::max(static_cast<double>(peer_count_) - common, 0.0);
-  SendFilter(PlanLastFilter(static_cast<double>(open_count()), missing_there,
+  SendFilter(PlanLastFilter(static_cast<double>(open_count()), only_theirs,
                             left, ChooseSlack(options_.pair_bytes)));
   return absl::OkStatus();
 }

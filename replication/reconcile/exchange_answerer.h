@@ -1,4 +1,4 @@
-// The side of an adaptive exchange that decodes and answers.
+// The answerer: the side of an adaptive exchange that decodes and answers.
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_ANSWERER_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_ANSWERER_H_
@@ -19,12 +19,12 @@ class ExchangeAnswerer final : public ExchangeSide {
  public:
   explicit ExchangeAnswerer(const ExchangeContext& context);
 
-  // The first payload without its header: the power sums of the probe, and
-  // behind them the initiator's estimate if round trips matter.
+  // Takes the first payload without its header: the power sums of the probe
+  // and, if round trips matter, the initiator's estimate behind them.
   absl::Status ReceiveProbe(std::string_view payload,
                             std::string_view* parities);
-  // The probe did not decode, and the initiator's estimate is here: this side
-  // should plan.
+  // Returns true if the probe did not decode and the initiator's estimate is
+  // here: this side should plan then.
   bool gave_up_probe() const { return gave_up_probe_; }
 
   void SendEstimate();
@@ -33,21 +33,21 @@ class ExchangeAnswerer final : public ExchangeSide {
   absl::Status OnMessage(ExchangeKind kind, std::string_view body) override;
   absl::Status OnFilter(const FilterHead& head) override;
 
-  // Tries to decode coupled parities, and answers.
+  // Takes coupled parities, tries to decode them, and answers.
   absl::Status ReceiveParities(ExchangeKind kind, std::string_view body);
   absl::Status ReceiveKeyParities(std::string_view body);
   // Takes power sums and answers.
   absl::Status ReceiveSums(std::string_view bytes);
   void GiveUpProbe();
   void EndFinish();
-  // Differences probably hidden so far.
+  // Returns about how many differences are hidden so far.
   double ExpectedLeft();
 
   std::unique_ptr<FinishDecoder> finish_;
   std::unique_ptr<ParityReceiver> parities_;
   std::unique_ptr<KeyParityReceiver> key_parities_;
   bool gave_up_probe_ = false;
-  bool probing_ = false;  // finish_ is the probe, and no estimate is out yet
+  bool probing_ = false;  // finish_ is the probe's, no estimate was sent yet
   uint32_t passes_ = 0;
   uint64_t decoded_ = 0;  // differences
   std::vector<uint32_t> found_;

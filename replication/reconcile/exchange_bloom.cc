@@ -95,8 +95,8 @@ class BloomExchange final : public Exchange {
         (ShapeFilter(peer_count_, options_.false_positive_rate).bits + 7) / 8);
   }
 
-  // The whole of the peer's filter is never held: each slice is tested on its
-  // own, and an element is missing if any of its probes meets a 0.
+  // Tests one slice, so that the whole of the peer's filter is never held. An
+  // element is missing if any of its probes meets a 0.
   void TestSlice(std::string_view slice) {
     const Role peer =
         role_ == Role::kInitiator ? Role::kResponder : Role::kInitiator;

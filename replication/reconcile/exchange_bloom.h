@@ -10,10 +10,10 @@
 
 namespace rocksync {
 
-// One exchange is one round: the initiator sends a filter of its elements, the
-// responder another of its own, and each learns which of its elements are
-// surely missing there. What the filters hide is left to the caller's next
-// round. Payloads (see docs/exchange.md):
+// Makes one side of a Bloom exchange. One exchange is one round: the initiator
+// sends a filter of its elements, the responder another of its own, and each
+// learns which of its elements are surely missing at the peer. What the filters
+// hide is left to the caller's next round. Payloads (see docs/exchange.md):
 //   initiator's first = 0x01 | false positive rate (8, IEEE 754 big-endian)
 //                       | slice
 //   any other         = slice

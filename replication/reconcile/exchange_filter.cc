@@ -10,13 +10,14 @@
 namespace rocksync {
 namespace {
 
-// Filters with at most this many slots an element are sorted by a bitmap.
+// Filters with at most this many slots per element are sorted by a bitmap.
 constexpr uint64_t kSlotsPerElement = 64;
-// Slices with at most this many slots a byte are tested with a bitmap, so that
-// it takes at most 16 times their bytes.
+// Slices with at most this many slots per byte are tested with a bitmap, which
+// then takes at most 16 times their bytes.
 constexpr uint64_t kSlotsPerByte = 128;
 constexpr uint64_t kSmallRange = uint64_t{1} << 20;
-// Our filters spend at least 3/4 of a bit on each set slot.
+// The most set slots per byte of a slice: our filters spend at least 3/4 of a
+// bit on each.
 constexpr uint64_t kMaxSetSlotsPerByte = 16;
 
 bool WorthBitmap(uint64_t range, uint64_t limit) {
@@ -73,7 +74,7 @@ FilterSender::FilterSender(std::span<const ElementHash> elements,
   if (p > 0 && p < 1) {
     const double bytes = static_cast<double>(set_.size()) / p *
                          FilterBitsPerElement(p) * -std::log1p(-p) / 8;
-    // Some room for the head and for chance.
+    // Leaves some room for the head and for chance.
     const double room = 0.9 * static_cast<double>(max_bytes) - 40;
     slices_ = static_cast<uint64_t>(
         std::max(1.0, std::ceil(bytes * 1.02 / std::max(room, 16.0))));

@@ -16,18 +16,18 @@
 
 namespace rocksync {
 
-// Slice i of `slices` covers these slots of `slots`.
+// The slots, among `slots`, that slice i of `slices` covers.
 struct SlotRange {
   uint64_t begin = 0;
   uint64_t end = 0;
 };
 SlotRange SliceRange(uint64_t slots, uint64_t slices, uint64_t i);
 
-// A filter on its way out. Holds the set slots, 8 bytes each.
+// Cuts an outgoing filter into slices. Holds the set slots, 8 bytes each.
 class FilterSender {
  public:
-  // Over the elements whose ordinals are not marked in `closed`. Slices are
-  // about `max_bytes` long at most.
+  // Builds a filter of the elements whose ordinals are not marked in `closed`.
+  // Slices are about `max_bytes` long at most.
   FilterSender(std::span<const ElementHash> elements,
                const std::vector<bool>& closed, const MappingKey& key,
                uint64_t slots, size_t max_bytes);
@@ -46,7 +46,7 @@ class FilterSender {
   std::vector<uint64_t> set_;  // ascending, distinct
 };
 
-// A filter coming in, tested slice by slice: one slice is held at a time.
+// Tests an incoming filter slice by slice, and holds one slice at a time.
 class FilterTester {
  public:
   FilterTester(std::span<const ElementHash> elements, const MappingKey& key,
@@ -55,9 +55,9 @@ class FilterTester {
 
   bool done() const { return next_slice_ == slices_; }
   uint64_t set_slots() const { return set_slots_; }
-  // Marks the ordinals of elements that this slice shows to be missing over
-  // there. InvalidArgument if it is damaged; nothing is marked then. Linear in
-  // the elements, for every slice.
+  // Marks the ordinals of elements that this slice shows to be missing at the
+  // peer. Returns InvalidArgument if the slice is damaged; nothing is marked
+  // then. Linear in the elements, for every slice.
   absl::Status Test(std::string_view slice, std::vector<bool>* missing);
 
  private:

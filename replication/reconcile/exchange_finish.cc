@@ -15,8 +15,8 @@
 namespace rocksync {
 namespace {
 
-// From this many sums on, a decoded set is right: a wrong one has a chance of
-// 1 / t!.
+// A set that is decoded from at least this many sums is right: a wrong one has
+// a chance of 1 / t! for t sums.
 constexpr size_t kSelfCheckingSums = 12;
 
 uint16_t FoldCheck(uint64_t check) {
@@ -99,8 +99,8 @@ absl::Status FinishSender::ReceiveNames(std::string_view body,
   }
   BitReader reader(body);
   std::vector<uint64_t> ranks;
-  // A wrong decode over there, or an element hidden by another's id, can show
-  // here as ranks that make no sense: nothing is believed then.
+  // Ranks out of range show that the peer decoded wrongly, or that an element
+  // was hidden by another's id. Nothing is believed then.
   if (!GetPositions(count, range, &reader, &ranks) || !reader.AtEnd()) {
     ++unconfirmed_;
     return absl::OkStatus();
@@ -151,7 +151,8 @@ bool FinishDecoder::Decode(const Pending& pending,
       pending.sums.size() >= kSelfCheckingSums) {
     return true;
   }
-  // No sum to spare: at least the balance between the sides must be right.
+  // No sum is left as a check: at least the balance between the sides must be
+  // right.
   if (!surplus_ || shape_.groups != 1) return false;
   const std::span<const uint32_t> ids = ids_.ids();
   std::vector<uint32_t> mine;

@@ -1,4 +1,4 @@
-// The exact finish: the initiator sends power sums of short ids, the responder
+// The exact finish: the planner sends power sums of short ids, the answerer
 // decodes the difference and names what it lacks.
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_FINISH_H_
@@ -16,26 +16,26 @@
 
 namespace rocksync {
 
-// Power sums of one group at most; what needs more is left to a retry.
+// The most power sums of a group; a group that needs more is left to a retry.
 inline constexpr uint32_t kMaxSums = 512;
-// Bytes of memory that decoding them takes.
+// Returns the bytes of memory that decoding kMaxSums sums takes.
 size_t MostDecodingBytes();
 
-// Differences of a group that was given up, by the sums it has had.
+// Differences in a group that was given up, for each power sum it has had.
 inline constexpr double kLeftOfGroup = 1.1;
 
-// The groups an answer has decoded, and the names of what the responder lacks
-// in them:
+// An answer says which groups are decoded, and names what the answerer lacks in
+// them:
 //   [more (varint) if partial] [decoded (a bit a group) if partial and of more
 //   than one group] | names
 //   names = empty if partial and nothing is decoded
 //         | count (varint) [| check (2) | ranks (gap_coding.h), if count > 0]
 // Ranks count through the decoded groups in order.
 
-// The initiator's side.
+// The planner's side of the finish.
 class FinishSender {
  public:
-  // `open`: the undecided elements; must outlive the sender.
+  // `open` are the undecided elements; they must outlive the sender.
   FinishSender(const KeyedSet* open, const IdShape& shape);
 
   const IdShape& shape() const { return shape_; }
@@ -46,12 +46,12 @@ class FinishSender {
   void AppendSums(uint32_t count, std::string* out);
 
   // Takes the body of an answer. Appends to `*missing` the ordinals of the
-  // elements named, none if the names do not check. `*more`: how many sums in
-  // all the responder wants for the groups still pending; 0 if it is done.
+  // elements named, none if the names do not check. `*more` is how many sums in
+  // all the answerer wants for the groups still pending; 0 if it is done.
   absl::Status ReceiveAnswer(bool partial, std::string_view body,
                              std::vector<uint32_t>* missing, uint32_t* more);
 
-  // Answers whose names did not check.
+  // Returns how many answers had names that did not check.
   uint32_t unconfirmed() const { return unconfirmed_; }
 
  private:
@@ -67,11 +67,11 @@ class FinishSender {
   uint32_t unconfirmed_ = 0;
 };
 
-// The responder's side.
+// The answerer's side of the finish.
 class FinishDecoder {
  public:
-  // `surplus`: by how much this side's elements outnumber the initiator's, if
-  // known; a check where sums are few.
+  // `surplus` is by how much this side's elements outnumber the planner's, if
+  // known; it serves as a check where sums are few.
   FinishDecoder(const KeyedSet* open, const IdShape& shape,
                 std::optional<int64_t> surplus);
 
@@ -80,16 +80,16 @@ class FinishDecoder {
   size_t pending() const { return pending_.size(); }
 
   // Takes further power sums of every pending group and decodes what can be
-  // decoded. Appends the ordinals of this side's elements that the initiator
+  // decoded. Appends the ordinals of this side's elements that the planner
   // lacks.
   absl::Status ReceiveSums(std::string_view bytes,
                            std::vector<uint32_t>* missing);
 
-  // Sizes of the differences decoded by the last ReceiveSums.
+  // Returns the sizes of the differences decoded by the last ReceiveSums.
   const std::vector<uint32_t>& decoded_sizes() const { return sizes_; }
 
-  // The body of a kPartial (asking for `more` sums in all) or kAnswer for what
-  // the last ReceiveSums decoded.
+  // Returns the body of a kPartial (asking for `more` sums in all) or kAnswer
+  // for what the last ReceiveSums decoded.
   std::string Answer(bool partial, uint32_t more) const;
 
  private:
@@ -106,7 +106,7 @@ class FinishDecoder {
   std::vector<Pending> pending_;
   uint32_t sums_ = 0;
 
-  // Of the last ReceiveSums:
+  // Results of the last ReceiveSums:
   std::vector<uint32_t> sizes_;
   std::vector<bool> decoded_;
   std::vector<uint64_t> ranks_;

@@ -14,32 +14,34 @@
 namespace rocksync {
 namespace {
 
-// Fewer keys, or a smaller share, cost little by a sketch.
+// Fewer differing keys, or a smaller share of all keys, cost little in a
+// sketch.
 constexpr double kFewestDiffering = 150;
 constexpr double kSmallShare = 0.001;
-// The sender's own keys obscure too many cells.
+// The most surplus per differing key: more obscures too many cells.
 constexpr double kMaxSurplusShare = 0.06;
-// As good as the best plan: then more planes save round trips.
+// Plans within this factor of the best are as good; the one with the most
+// planes saves round trips.
 constexpr double kAsGood = 1.05;
-// Planes of the exchange that finds what is left, as the plan takes it.
+// How many planes the plan assumes for the exchange that finds what is left.
 constexpr uint32_t kLaterPlanes = 5;
-// Cells to split at a time, of all, at least.
+// The least share of all cells to split at a time.
 constexpr double kLeastSplit = 0.12;
-// How often more parities come after the first: decoding takes its time.
+// How many messages may follow the first: decoding each takes CPU time.
 constexpr int kMaxAttempts = 3;
-// Fewer cells than this share of the plan's do not decode; not tried.
+// Decoding is not tried with fewer cells than this share of the plan's.
 constexpr double kHopeless = 0.85;
-// Judgements of a plane that may be wrong. Each offers a pair in vain, or
-// leaves one to a later plane.
+// Wrong judgements of a plane that are tolerated. Each offers a pair in vain,
+// or leaves one to a later plane.
 constexpr double kFewErrors = 2;
 constexpr double kToleratedShare = 0.01;
 constexpr double kToleratedOfSurplus = 0.5;
-// What a search for leaves and its finds take for a leaf (measured at 1 000 and
-// 10 000 leaves).
+// Bits that a search for leaves takes for a leaf, pure leaves included
+// (measured at 1 000 and 10 000 leaves).
 constexpr double kSearchedLeafBits = 28;
 constexpr double kMaxOfLeaves = 0.99;
 constexpr int kSlack = 10;
-// Cells of a plane that a peer may ask memory for.
+// Bounds on the cells of a plane for which a peer can make this side allocate.
 constexpr uint64_t kMaxCellsPerElement = 2;
 constexpr uint64_t kFewestCells = uint64_t{1} << 16;
 
@@ -51,7 +53,7 @@ double PlanesBits(double n, const DifferingKeys& difference, uint32_t planes) {
   return bits;
 }
 
-// Bits that find so many differing keys in a later exchange.
+// Returns the bits that find `left` differing keys in a later exchange.
 double LaterBits(double n, double left, int slack) {
   const double sketch = FinishBits(n, 2 * left, slack);
   if (left < kFewestDiffering) return sketch;
@@ -135,7 +137,7 @@ bool KeyParitySender::Next(const DifferingKeys& difference, bool decoded,
   return true;
 }
 
-// 0: the plane has to be replaced.
+// Returns 0 if the plane has to be replaced.
 uint32_t KeyParitySender::Split(const DifferingKeys& difference) const {
   const double cells = first_->shape().cells;
   const double wanted =
@@ -258,7 +260,7 @@ void KeyParityReceiver::Decode() {
   while (decoded_ < planes_.size() && DecodePlane(decoded_)) ++decoded_;
 }
 
-// Half of the keys that differ show.
+// Half of the keys that differ show in the first plane.
 bool KeyParityReceiver::DecodeFirst() {
   const double n = static_cast<double>(mine_.elements.size());
   const double showing = std::min(first_->EstimateDifferences(), n);
@@ -279,7 +281,7 @@ bool KeyParityReceiver::DecodePlane(uint32_t plane) {
   return Add(decoder.Decode((known + open) / 2, surplus_ / 2, found_));
 }
 
-// False: too much of it is probably wrong.
+// Returns false if too much of the outcome is probably wrong.
 bool KeyParityReceiver::Add(const CoupledDecoder::Outcome& outcome) {
   const double tolerated =
       std::max({kFewErrors,

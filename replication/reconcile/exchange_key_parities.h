@@ -23,7 +23,7 @@
 
 namespace rocksync {
 
-// About how two sides differ, by keys.
+// About how two sides differ, counted in keys.
 struct DifferingKeys {
   double differing = 0;  // the receiver's keys, of which the sender has another
                          // element or none
@@ -32,53 +32,54 @@ struct DifferingKeys {
 
 struct KeyParityPlan {
   uint32_t planes = 0;
-  // Of the planes, and what finds the keys that do not show in any of them.
-  // Infinite where parities of keys are no choice.
+  // Bits of the planes, and of finding the keys that show in none of them.
+  // Infinite if parities of keys are no choice.
   double bits = std::numeric_limits<double>::infinity();
 };
-// The receiver has `n` keys. `slack`: of the ids of a later exchange.
-// `later_bits`: what a key that is left to it costs beside.
+// Plans how many planes to send to a receiver of `n` keys. `slack` is that of
+// the ids of a later exchange, `later_bits` the additional cost of each key
+// that is left to it.
 KeyParityPlan PlanKeyParities(double n, const DifferingKeys& difference,
                               int slack, double later_bits);
 
 // One side's elements and the positions of their keys, in the same order, and
-// the seed of the exchange. Views.
+// the seed of the exchange. Members are views.
 struct KeyedElements {
   std::span<const ElementHash> elements;
   std::span<const uint64_t> positions;
   MappingSeed seed;
 };
 
-// Whether parities of keys over all n elements, for which both sides read
-// everything, save more bytes than their reading costs, where a search for
-// leaves would read those that differ: so many of them, with as many
+// Returns whether parities of keys over all n elements, for which both sides
+// read everything, save more bytes than their reading costs. A search for
+// leaves would read only the `differing_leaves`, taken to have as many
 // overwritten keys as chance makes of that.
 bool ReadingAllKeysSaves(double n, double differing_leaves, double leaves);
 
-// Elements that differ still when so many keys were found in so many planes:
-// two for each key that showed in none, and the surplus.
+// Returns about how many elements still differ when so many keys were found in
+// so many planes: two for each key that showed in none, and the surplus.
 double KeyElementsLeft(double found, uint64_t planes, double surplus);
 
 class KeyParitySender {
  public:
-  // The receiver has `theirs` keys.
+  // `theirs` is how many keys the receiver has.
   KeyParitySender(const KeyedElements& mine, double theirs)
       : mine_(mine), theirs_(theirs) {}
 
-  // The body of the first kKeyParities, once: so many planes, at least one.
-  // With `last` no more are meant to come.
+  // Returns the body of the first kKeyParities, with `planes` planes, at least
+  // one. Called once. `last` says that no more are meant to come.
   std::string First(const DifferingKeys& difference, uint32_t planes,
                     bool last);
-  // The body of another one, for a difference that the receiver has told from
-  // the first plane. Unless that has been `decoded` it is made larger, or
-  // replaced where that is not enough. Planes follow up to so many in all.
-  // False: that was tried too often.
+  // Makes the body of another kKeyParities, for a difference that the receiver
+  // has told from the first plane. If that plane has not been `decoded` it is
+  // made larger, or replaced where that is not enough. Further planes follow up
+  // to `planes` in all. Returns false if this was tried too often.
   bool Next(const DifferingKeys& difference, bool decoded, uint32_t planes,
             std::string* body);
   double sent_bits() const { return sent_bits_; }
 
  private:
-  // As many more cells of each segment of the first plane as it wants.
+  // Returns how many more cells each segment of the first plane should split.
   uint32_t Split(const DifferingKeys& difference) const;
   void PutHead(const DifferingKeys& difference, bool last, uint32_t split,
                std::string* body) const;
@@ -96,7 +97,7 @@ class KeyParitySender {
 
 class KeyParityReceiver {
  public:
-  // `peer_count`: elements that the peer says it has.
+  // `peer_count` is how many elements the peer says it has.
   KeyParityReceiver(const KeyedElements& mine, uint64_t peer_count)
       : mine_(mine), peer_count_(peer_count) {}
 
@@ -104,14 +105,15 @@ class KeyParityReceiver {
   // sides and by the bytes that are there before anything is allocated.
   absl::Status Take(std::string_view body);
 
-  // Whether the peer is to be told what was found: some planes are decoded, and
-  // no more are to come. Else it is told about how many keys differ.
+  // Returns true if the peer is to be told what was found: some planes are
+  // decoded, and no more are to come. Otherwise the peer is to be told about
+  // how many keys differ.
   bool complete() const { return decoded_ > 0 && !more_follows_; }
   uint32_t decoded() const { return decoded_; }
   uint64_t differing() const { return differing_; }
-  // As the peer says: see DifferingKeys.
+  // The peer's claim: see DifferingKeys.
   double surplus() const { return surplus_; }
-  // Ordinals of the elements whose keys differ, ascending.
+  // Returns the ordinals of the elements whose keys differ, ascending.
   const std::vector<uint32_t>& found() const { return found_; }
 
  private:
@@ -129,7 +131,7 @@ class KeyParityReceiver {
 
   const KeyedElements mine_;
   const uint64_t peer_count_;
-  std::unique_ptr<CoupledDecoder> first_;  // until that plane is decoded
+  std::unique_ptr<CoupledDecoder> first_;  // until plane 0 is decoded
   std::vector<Plane> planes_;
   int attempts_ = 0;
   bool more_follows_ = false;

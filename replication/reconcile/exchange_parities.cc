@@ -10,27 +10,27 @@
 namespace rocksync {
 namespace {
 
-// As with a small lack, if it is this share of all.
+// The least share of missing elements for parities, beside kLeastLack.
 constexpr double kSmallShare = 0.0005;
-// More elements of the sender alone obscure too many cells.
+// The most surplus per missing element: more obscures too many cells.
 constexpr double kMaxSurplusShare = 0.06;
-// Cells to split at a time, of all, at least, and how often: fewer make no
-// difference, and each time is a round trip.
+// The least share of the cells to split at a time, and how often cells are
+// split: smaller splits make no difference, and each costs a round trip.
 constexpr double kLeastSplit = 0.12;
 constexpr int kMaxSplits = 3;
-// Fewer cells than this share of the plan's do not decode; not tried.
+// Decoding is not tried with fewer cells than this share of the plan's.
 constexpr double kHopeless = 0.9;
-// A wrong judgement hides an element until the finish, or offers a pair in
-// vain: about so many bits. They are tolerated as long as more parities cost
-// more.
+// About how many bits a wrong judgement costs: it hides an element until the
+// finish, or offers a pair in vain. Such errors are tolerated as long as more
+// parities would cost more.
 constexpr double kErrorBits = 500;
 constexpr double kFewErrors = 8;
 constexpr double kToleratedShare = 0.2;
-// Cells that a peer may ask memory for.
+// Bounds on the cells that a peer can make this side allocate.
 constexpr uint64_t kMaxCellsPerElement = 2;
 constexpr uint64_t kFewestCells = uint64_t{1} << 16;
-// What a search for leaves takes for each element that only one side has, its
-// name included (measured at 10 to 20 elements a leaf).
+// Bits that a search for leaves takes for each element that only one side has,
+// its name included (measured at 10 to 20 elements a leaf).
 constexpr double kSearchBits = 27;
 constexpr int kSlack = 10;
 
@@ -122,7 +122,7 @@ absl::Status ParityReceiver::First(std::string_view body,
 }
 
 absl::Status ParityReceiver::Next(std::string_view body) {
-  if (splits_++ == kMaxSplits) {  // decoding takes its time
+  if (splits_++ == kMaxSplits) {  // decoding takes CPU time
     return absl::InvalidArgumentError("cells split too often");
   }
   uint64_t to = 0;

@@ -1,7 +1,7 @@
 // Coupled parities (sketch/parities/coupled_parities.h) as an exchange sends
-// and decodes them: first as many as a nearly one-sided difference needs, then,
-// if the peer finds that the sender has more elements of its own, as many as
-// these call for.
+// and decodes them. The first message has as many as a nearly one-sided
+// difference needs. If the receiver finds that the sender has more elements of
+// its own, further ones have as many as these call for.
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_PARITIES_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_PARITIES_H_
@@ -21,24 +21,25 @@
 
 namespace rocksync {
 
-// With a smaller lack (what one side has more than the other), sketches cost
-// little more and a small part of the CPU.
+// The least lack (what one side has more than the other) for parities. With a
+// smaller one, sketches cost little more and a small part of the CPU.
 inline constexpr uint64_t kLeastLack = 300;
 
-// The reading of so many elements costs as much as a byte: some 10
-// microseconds of CPU, and a link of 1 Mbit/s takes 8.
+// How many elements can be read for the cost of a byte: some 10 microseconds of
+// CPU, and a link of 1 Mbit/s takes 8 for a byte.
 inline constexpr double kElementsPerByte = 64;
 
-// The sender has `mine` elements, the receiver `theirs`, more; `surplus` of the
-// sender's are not among the receiver's. Bits of parities and of the finish for
-// what they leave; infinite where parities are no choice: too few or too many
-// elements are missing here, or the surplus is too large.
+// Returns the bits of parities and of the finish for what they leave. The
+// sender has `mine` elements, the receiver `theirs`, which is more; `surplus`
+// of the sender's are not among the receiver's. Infinite if parities are no
+// choice: the sender lacks too few or too many elements, or the surplus is too
+// large.
 double ParityPlanBits(double mine, double theirs, double surplus, int slack);
 
-// Whether parities, for which both sides read everything, save more bytes than
-// their reading costs, where the sets hold `less` and `more` elements in
-// `leaves` leaves and a search for leaves would read those that differ. By the
-// counts alone, so as if what differs were all on one side.
+// Returns whether parities, for which both sides read everything, save more
+// bytes than their reading costs. The sets hold `less` and `more` elements in
+// `leaves` leaves; a search for leaves would read only those that differ.
+// Decided by the counts alone, as if all that differs were on one side.
 bool ReadingAllSaves(double less, double more, double leaves);
 
 class ParitySender {
@@ -48,10 +49,11 @@ class ParitySender {
                const std::vector<bool>& closed, const CoupledKeys& keys,
                double theirs, double surplus);
 
-  // The body of kParities; once.
+  // Returns the body of kParities. Called once.
   std::string First() const;
-  // The body of a kSplits for this surplus, as the receiver estimates it.
-  // False: these or any other parities would cost more than `other_bits`.
+  // Makes the body of a kSplits for `surplus`, the receiver's estimate. Returns
+  // false if these or any other parities would cost more than `other_bits`, or
+  // cells cannot be split any more.
   bool Next(double surplus, double other_bits, int slack, std::string* body);
 
  private:
@@ -64,9 +66,9 @@ class ParitySender {
 
 class ParityReceiver {
  public:
-  // Takes the body of kParities. `peer_count`: elements that the peer says it
-  // has. Cells are bounded by the elements of both sides and by the bytes that
-  // are there before anything is allocated.
+  // Takes the body of kParities. `peer_count` is how many elements the peer
+  // says it has. Cells are bounded by the elements of both sides and by the
+  // bytes that are there before anything is allocated.
   absl::Status First(std::string_view body,
                      std::span<const ElementHash> elements,
                      const std::vector<bool>& closed, const CoupledKeys& keys,
@@ -74,9 +76,9 @@ class ParityReceiver {
   // Takes the body of kSplits.
   absl::Status Next(std::string_view body);
 
-  // Whether what was taken decodes, up to a few wrong judgements, which the
-  // finish finds; then `outcome()`, else `surplus()`: of the peer's elements,
-  // about how many are not here.
+  // Returns true if what was taken decodes, up to a few wrong judgements, which
+  // the finish finds. Then outcome() is valid. Otherwise surplus() is about how
+  // many of the peer's elements are not here.
   bool decoded() const { return decoded_; }
   const CoupledDecoder::Outcome& outcome() const { return outcome_; }
   uint64_t surplus() const { return surplus_; }

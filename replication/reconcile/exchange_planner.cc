@@ -14,29 +14,31 @@
 namespace rocksync {
 namespace {
 
-// Standard errors of the estimate (see difference_estimate.h).
+// Standard errors of the estimates (see difference_estimate.h).
 constexpr double kEstimateError = 0.25;
 constexpr double kFineEstimateError = 0.16;
-// What the planner alone has, of what the other side alone has, for parities to
-// be tried.
+// The most that the planner alone may have for parities to be tried, as a share
+// of what the other side alone has.
 constexpr double kMostlyOneSided = 0.045;
-// Of what the odd cells of coupled parities say.
+// The error of an estimate by the odd cells of coupled parities.
 constexpr double kParityEstimateError = 0.02;
-// To hear the responder's filter first costs a round trip more.
+// Asking for the answerer's filter must cost less than this share: it takes
+// another round trip.
 constexpr double kWorthAsking = 0.95;
-// Of an expectation by which all planes of keys are sent at once.
+// All planes of keys are sent at once if the expectation has an error below
+// this.
 constexpr double kSureEnough = 0.2;
-// Coupled parities take many times the CPU of a sketch.
+// Parities must cost less than this share: they take many times a sketch's CPU.
 constexpr double kWorthDecoding = 0.85;
-// What a finish in one pass costs more than one in several.
+// The cost of a finish in one pass, relative to one in several.
 constexpr double kHurriedFinishCost = 1.2;
-// What wide ids are wider where a retry would be a search for leaves.
+// Additional bits of wide ids where a retry would be a search for leaves.
 constexpr double kSlackInOneGo = 3;
-// What ids are shorter where what they hide is searched for anyway.
+// Bits that ids are shorter where what they hide is searched for anyway.
 constexpr int kSlackToSpare = 3;
-// What ids of a retry are wider.
+// Additional bits of the ids of a retry.
 constexpr int kRetrySlack = 5;
-// A hint up to this sizes the probe, a larger one replaces it.
+// An expectation up to this sizes the probe; a larger one replaces it.
 constexpr double kMaxHintedProbe = 40;
 
 std::string Text(const char* format, double value) {
@@ -86,7 +88,7 @@ std::string ExchangePlanner::Open(Follows* follows) {
   return probe;
 }
 
-// What is expected stands for an estimate.
+// The expected number of differences stands for an estimate.
 void ExchangePlanner::StartAsExpected(double expected) {
   const double error = 2.5 / std::sqrt(expected);
   if (options_.retry) {
@@ -110,15 +112,16 @@ bool ExchangePlanner::IsAnswer(std::string_view payload) {
          kind == static_cast<uint8_t>(ExchangeKind::kPartial);
 }
 
-// All of the peer's surplus is missing here, and of ours a part over there.
+// Guesses that all of the peer's surplus is missing here, and a fourth of our
+// elements there.
 void ExchangePlanner::StartLopsided() {
   const double n1 = static_cast<double>(mine_.size());
-  missing_here_ = n1 / 4;
-  missing_there_ = peer_size() - n1 + missing_here_;
-  const FilterPlan plan = PlanFilters(n1, missing_here_, peer_size(),
-                                      missing_there_, Slack(missing_there_));
+  only_mine_ = n1 / 4;
+  only_theirs_ = peer_size() - n1 + only_mine_;
+  const FilterPlan plan = PlanFilters(n1, only_mine_, peer_size(), only_theirs_,
+                                      Slack(only_theirs_));
   if (plan.first_rate >= 1) {
-    StartFinish(missing_here_ + missing_there_, 0.3);
+    StartFinish(only_mine_ + only_theirs_, 0.3);
     return;
   }
   sent_rate_ = plan.first_rate;
@@ -138,7 +141,7 @@ absl::Status ExchangePlanner::OnMessage(ExchangeKind kind,
       return ReceiveAnswer(false, body);
     case ExchangeKind::kFound: {
       uint64_t found = 0;
-      // Our count of the peer's elements may be a guess.
+      // `found` may exceed peer_count_, which may be a guess.
       if (!filter_sent_ || !GetVarint64(&body, kMaxKeyedElements, &found) ||
           !body.empty()) {
         return absl::InvalidArgumentError("unexpected count");
@@ -167,7 +170,7 @@ absl::Status ExchangePlanner::ReceiveAnswer(bool partial,
   if (!status.ok()) return status;
   report_.unconfirmed += finish_->unconfirmed() - unconfirmed;
   if (more == 0) {
-    // Groups given up are left to the retry as a whole.
+    // Groups that were given up are left to the retry as a whole.
     report_.expected_left += kLeftOfGroup *
                              static_cast<double>(finish_->pending()) *
                              static_cast<double>(finish_->sums());
@@ -209,7 +212,7 @@ absl::Status ExchangePlanner::ReceiveEstimate(std::string_view parities) {
     d = EstimateDifference(std::string_view(mine).substr(0, shape.bytes()),
                            parities.substr(0, shape.bytes()), shape, n1 + n2);
   }
-  // At least the surplus, and more than a probe could decode.
+  // The sides differ at least by the surplus, and by more than a probe decodes.
   const double least =
       std::max(std::abs(n1 - n2), std::min(n1 + n2, kLongProbeSums + 1.0));
   report_.estimated_differences =
@@ -224,7 +227,8 @@ absl::Status ExchangePlanner::ReceiveEstimate(std::string_view parities) {
   return absl::OkStatus();
 }
 
-// What differs, and is not a key of one side alone, are two elements of a key.
+// A difference that is not a key of one side alone is an overwritten key, which
+// has two elements.
 void ExchangePlanner::EstimateKeys(std::string_view mine,
                                    std::string_view theirs) {
   const double n1 = static_cast<double>(mine_.size());
@@ -239,13 +243,13 @@ void ExchangePlanner::Plan(double error, bool may_send_parities) {
   const double d = report_.estimated_differences;
   const double n1 = static_cast<double>(mine_.size());
   const double n2 = peer_size();
-  missing_here_ = (d + n1 - n2) / 2;
-  missing_there_ = (d - n1 + n2) / 2;
+  only_mine_ = (d + n1 - n2) / 2;
+  only_theirs_ = (d - n1 + n2) / 2;
   const int slack = hurry() ? WideSlack(d) : Slack(d);
   const FilterPlan mine_first =
-      PlanFilters(n1, missing_here_, n2, missing_there_, slack);
+      PlanFilters(n1, only_mine_, n2, only_theirs_, slack);
   const FilterPlan theirs_first =
-      PlanFilters(n2, missing_there_, n1, missing_here_, slack);
+      PlanFilters(n2, only_theirs_, n1, only_mine_, slack);
   const double best = std::min(mine_first.bits, theirs_first.bits);
   if (PlansRetry(d) &&
       kHurriedFinishCost * FinishBits(std::max(n1, n2), d, Slack(d)) < best) {
@@ -254,7 +258,8 @@ void ExchangePlanner::Plan(double error, bool may_send_parities) {
   }
   if (may_send_parities && StartKeyParities(error, best)) return;
   if (may_send_parities && EstimatesFinely() && n1 < n2) {
-    // The least that is likely: more can follow, what is sent is spent.
+    // The least surplus that is likely: more parities can follow, but those
+    // sent are spent.
     const double least = std::max(0.0, (d * (1 - 1.5 * error) - n2 + n1) / 2);
     const double likely = std::max(0.0, (d * (1 - 0.75 * error) - n2 + n1) / 2);
     if (likely <= kMostlyOneSided * (n2 - n1 + likely) &&
@@ -284,7 +289,7 @@ void ExchangePlanner::Plan(double error, bool may_send_parities) {
 }
 
 void ExchangePlanner::StartParities(double surplus) {
-  finish_ = nullptr;  // it was over all elements of the peer
+  finish_ = nullptr;  // the probe was over all elements of the peer
   probe_.reset();
   ReleaseOpen();
   parities_ = std::make_unique<ParitySender>(
@@ -314,10 +319,11 @@ bool ExchangePlanner::StartKeyParities(double error, double other_bits) {
       kWorthDecoding * std::min(other_bits, all_parities)) {
     return false;
   }
-  finish_ = nullptr;  // it was over all elements of the peer
+  finish_ = nullptr;  // the probe was over all elements of the peer
   probe_.reset();
   ReleaseOpen();
-  // The first plane tells the receiver how many differ, and can be made larger.
+  // The first plane tells the receiver how many keys differ, and can be made
+  // larger.
   const bool sure = error < kSureEnough;
   difference.differing *= sure ? 1 + error / 2 : 1 - error;
   key_surplus_ = difference.surplus;
@@ -409,8 +415,8 @@ absl::Status ExchangePlanner::ReceiveExplained(std::string_view body) {
     Finish({});
     return absl::OkStatus();
   }
-  // Each element that only we have leaves its cells unexplained, those of two
-  // may meet; and so does each wrong judgement.
+  // Each element that only this side has leaves its cells unexplained (two
+  // elements may share one), and so does each wrong judgement.
   const double left =
       1.1 * static_cast<double>(outcome.unexplained) / kCoupledCells + 1;
   StartFinish(left, 0.1 + 2 / std::sqrt(left + 1));
@@ -422,7 +428,7 @@ absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
       key_parities_ != nullptr) {
     return absl::InvalidArgumentError("filter after a sketch");
   }
-  finish_ = nullptr;  // it was over all elements
+  finish_ = nullptr;  // the probe was over all elements
   probe_.reset();
   report_.plan += head.slots > 0 ? Text(", theirs %.2g", received_rate_)
                                  : std::string(", none of theirs");
@@ -430,13 +436,13 @@ absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
     NoteFound(head.found);
     return absl::OkStatus();
   }
-  // What passed their filter and is not ours alone is common; the rest of
-  // theirs is missing here.
+  // An element that passed the answerer's filter and is not ours alone is
+  // common; the rest of the answerer's elements are missing here.
   const double common =
       std::max(static_cast<double>(open_count()) - LeftHere(), 0.0);
-  missing_there_ = std::max(peer_size() - common, 0.0);
-  sent_rate_ = PlanLastFilter(static_cast<double>(open_count()), missing_there_,
-                              LeftHere(), Slack(missing_there_ + LeftHere()));
+  only_theirs_ = std::max(peer_size() - common, 0.0);
+  sent_rate_ = PlanLastFilter(static_cast<double>(open_count()), only_theirs_,
+                              LeftHere(), Slack(only_theirs_ + LeftHere()));
   if (sent_rate_ < 1 && open_count() > 0) {
     report_.plan += Text(", filter %.2g", sent_rate_);
     SendFilter(sent_rate_);
@@ -455,19 +461,19 @@ void ExchangePlanner::NoteFound(uint64_t found) {
 }
 
 double ExchangePlanner::LeftHere() const {
-  if (!filter_received_ || received_rate_ >= 1) return missing_here_;
+  if (!filter_received_ || received_rate_ >= 1) return only_mine_;
   return static_cast<double>(found_by_filter_) * received_rate_ /
          std::max(1 - received_rate_, 1e-9);
 }
 
 double ExchangePlanner::LeftThere() const {
-  if (sent_rate_ >= 1) return missing_there_;
+  if (sent_rate_ >= 1) return only_theirs_;
   return static_cast<double>(found_there_) * sent_rate_ / (1 - sent_rate_);
 }
 
-// If round trips matter, ids are so wide that a retry is unlikely; unless they
-// would be so wide that it costs less, and there is a round trip left for it,
-// as there is without filters.
+// If round trips matter, ids are so wide that a retry is unlikely. The
+// exception is a retry that costs less than such ids and has a round trip left
+// for it, as there is without filters.
 int ExchangePlanner::Slack(double d) const {
   if (hurry() && !PlansRetry(d)) return WideSlack(d);
   const int slack = ChooseSlack(options_.pair_bytes);

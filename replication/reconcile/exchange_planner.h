@@ -1,4 +1,5 @@
-// The side of an adaptive exchange that plans and sends power sums.
+// The planner: the side of an adaptive exchange that plans and sends power
+// sums.
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_PLANNER_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_PLANNER_H_
@@ -20,17 +21,18 @@ class ExchangePlanner final : public ExchangeSide {
  public:
   explicit ExchangePlanner(const ExchangeContext& context);
 
-  // Opens the exchange: says what the first payload holds and returns the
-  // probe, if that is it; else a message is queued.
+  // Opens the exchange. Sets `*follows` to what the first payload holds, and
+  // returns the probe if it holds one; otherwise a message is queued.
   std::string Open(Follows* follows);
-  // The other side has many times more elements: filters at once.
+  // Sends a filter at once: the other side has many times more elements.
   void StartLopsided();
-  // So many differences are expected: more than a probe is made for.
+  // Starts with `expected` differences, which are more than a probe is made
+  // for.
   void StartAsExpected(double expected);
-  // The body of a kEstimate.
+  // Takes the body of a kEstimate.
   absl::Status ReceiveEstimate(std::string_view parities);
 
-  // Whether a payload can be the answer to a probe.
+  // Returns whether a payload can be the answer to a probe.
   static bool IsAnswer(std::string_view payload);
 
  private:
@@ -38,14 +40,14 @@ class ExchangePlanner final : public ExchangeSide {
   absl::Status OnFilter(const FilterHead& head) override;
   absl::Status ReceiveAnswer(bool partial, std::string_view body);
   void EstimateKeys(std::string_view mine, std::string_view theirs);
-  // Decides by the report's estimated_differences, and sends what is first.
+  // Decides by the report's estimated_differences and sends the first message.
   void Plan(double error, bool may_send_parities);
-  // The responder has told how many of its elements it found missing.
+  // Takes how many of its elements the answerer found missing.
   void NoteFound(uint64_t found);
 
-  // Coupled parities: sends the first, more, or takes the outcome.
+  // Coupled parities: sends the first, sends more, or takes the outcome.
   void StartParities(double surplus);
-  // Parities of keys: the same, if they cost less than `other_bits`.
+  // Starts parities of keys, if they cost less than `other_bits`.
   bool StartKeyParities(double error, double other_bits);
   absl::Status SendMoreKeyParities(uint64_t differing, bool decoded);
   void NoteKeysFound(const ParityOutcome& outcome);
@@ -53,10 +55,11 @@ class ExchangePlanner final : public ExchangeSide {
   absl::Status SendMoreParities(std::string_view body);
   absl::Status ReceiveExplained(std::string_view body);
 
-  // The finish for about `d` differences, known up to a share `uncertainty`.
+  // Starts the finish for about `d` differences, known up to a share
+  // `uncertainty`.
   void StartFinish(double d, double uncertainty);
-  // Elements of ours (theirs) that may be missing on the other side and that
-  // no filter has found yet.
+  // Return about how many of our (their) elements are missing on the other side
+  // and no filter has found yet.
   double LeftHere() const;
   double LeftThere() const;
   int Slack(double d) const;
@@ -70,11 +73,11 @@ class ExchangePlanner final : public ExchangeSide {
   std::unique_ptr<ParitySender> parities_;
   std::unique_ptr<KeyParitySender> key_parities_;
   double key_surplus_ = 0;
-  // Keys that both sides hold with different elements, about.
+  // About how many keys both sides hold with different elements.
   double overwritten_ = 0;
-  double missing_here_ = 0;   // guesses: of ours over there,
-  double missing_there_ = 0;  // of theirs over here
-  double sent_rate_ = 1;      // of our filter
+  double only_mine_ = 0;    // guess: of ours, missing at the peer
+  double only_theirs_ = 0;  // guess: of the peer's, missing here
+  double sent_rate_ = 1;    // false positive rate of our filter
   uint64_t found_there_ = 0;
   std::vector<uint32_t> found_;
 };

@@ -11,12 +11,12 @@
 namespace rocksync {
 namespace {
 
-// Fewer elements are not searched for leaves, so that small differences among
-// them come to an estimate, which should be small, too.
+// Sets with fewer elements are not searched for leaves. Small differences among
+// them come to an estimate, which should then be small, too.
 constexpr uint64_t kFewestKeysEstimated = uint64_t{1} << 18;
 
-// The longest message, filters aside: power sums for every element there can
-// be, and something for its head.
+// Returns the size of the longest message, filters aside: power sums for all
+// possible elements, and some room for its head.
 uint64_t MaxMessageBytes(uint64_t mine, uint64_t theirs) {
   return 4096 + 8 * (mine + std::min<uint64_t>(theirs, kMaxKeyedElements));
 }
@@ -114,7 +114,7 @@ absl::Status ExchangeSide::ReceiveFilter(ExchangeKind kind,
   filter_in_.reset();
   found_by_filter_ = static_cast<uint64_t>(
       std::count(filtered_.begin(), filtered_.end(), true));
-  open_.reset();  // what the finish compares is fewer elements
+  open_.reset();  // the finish compares fewer elements now
   return OnFilter(filter_in_head_);
 }
 
@@ -144,7 +144,7 @@ void ExchangeSide::Close(const std::vector<uint32_t>& ordinals) {
   for (const uint32_t ordinal : ordinals) filtered_[ordinal] = true;
   found_by_filter_ = static_cast<uint64_t>(
       std::count(filtered_.begin(), filtered_.end(), true));
-  open_.reset();  // what the finish compares is fewer elements
+  open_.reset();  // the finish compares fewer elements now
 }
 
 void ExchangeSide::Finish(std::vector<uint32_t> found) {

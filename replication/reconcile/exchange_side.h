@@ -1,5 +1,5 @@
-// What both roles of an adaptive exchange share: messages in and out, filters
-// sent and tested, and the elements still undecided.
+// What the planner and the answerer of an adaptive exchange share: messages in
+// and out, filters sent and tested, and the elements still undecided.
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_SIDE_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_SIDE_H_
@@ -21,32 +21,34 @@
 
 namespace rocksync {
 
-// Purposes of the mappings of an exchange beside kFilterPurpose (see
-// DeriveMapping); the index is 0.
+// Purposes of an exchange's mappings beside kFilterPurpose (see DeriveMapping).
+// The index is 0; 1 for the fine estimate, 2 for that of keys.
 inline constexpr uint32_t kShortIdPurpose = 2;
 inline constexpr uint32_t kEstimatePurpose = 3;
 
 // Slack of the ids of the first sketch, which both sides must know without
-// being told; and the same for short round trips.
+// being told: usually, and if round trips matter.
 inline constexpr int kProbeSlack = 9;
 inline constexpr int kHurriedProbeSlack = 14;
-// Power sums of the first sketch, and how many before an estimate is asked.
+// Power sums of the first sketch, and how many come before an estimate.
 inline constexpr uint32_t kProbeSums = 3;
 inline constexpr uint32_t kLongProbeSums = 16;
-// One side that holds this many times less than the other filters first.
+// A side filters first if it has less than 1 / kLopsided of the other's
+// elements.
 inline constexpr uint64_t kLopsided = 4;
 
-// True if the side with `few` elements should filter at once.
+// Returns true if the side with `few` elements should filter at once.
 constexpr bool IsLopsided(uint64_t few, uint64_t many) {
   return few < many / kLopsided;
 }
 
-// What an exchange is about.
+// What one side of an exchange is given.
 struct ExchangeContext {
   ExchangeOptions options;
   MappingSeed seed;
   std::span<const ElementHash> mine;
-  // Both at most kMaxKeyedElements. The first: of `mine`, as the peer takes it.
+  // Both counts are at most kMaxKeyedElements. own_count is that of `mine`, as
+  // the peer takes it.
   uint64_t own_count = 0;
   uint64_t peer_count = 0;
   std::span<const uint64_t> positions = {};  // of keys, or none
@@ -62,30 +64,31 @@ class ExchangeSide : public Exchange {
   const ExchangeReport& report() const final { return report_; }
 
  protected:
-  // The planner has the mappings of Role::kInitiator.
+  // `role` chooses the mappings of filters: the planner has Role::kInitiator's.
   ExchangeSide(Role role, const ExchangeContext& context);
 
-  // A whole message other than a filter.
+  // Takes a whole message other than a filter.
   virtual absl::Status OnMessage(ExchangeKind kind, std::string_view body) = 0;
-  // The peer's filter is done with; `head` was its head.
+  // Called when the peer's filter has been tested; `head` was its head.
   virtual absl::Status OnFilter(const FilterHead& head) = 0;
 
   void Send(ExchangeKind kind, std::string_view body);
-  // Sends a filter of the undecided elements, or its absence for a rate of 1.
+  // Sends a filter of the undecided elements, or, for a rate of 1, its absence.
   void SendFilter(double rate);
-  // Elements that are known to lack over there take no further part.
+  // Marks elements that are known to be missing at the peer: they take no
+  // further part.
   void Close(const std::vector<uint32_t>& ordinals);
-  // Those that take none any more, by ordinal.
+  // Marks, by ordinal, the elements that take no further part.
   const std::vector<bool>& closed() const { return filtered_; }
-  // Gives back what the finish compares, until it is asked for again.
+  // Releases the set that the finish compares, until it is asked for again.
   void ReleaseOpen() { open_.reset(); }
-  // The exchange ends once everything queued is sent: missing_there() becomes
+  // Ends the exchange once everything queued is sent: missing_there() becomes
   // what the filters found and `found`.
   void Finish(std::vector<uint32_t> found);
 
-  // The parities of all elements that an estimate takes. Where one side has
-  // much more, much depends on whether nearly all differences are on that side:
-  // finer ones come on top.
+  // An estimate begins with parities of all elements. If one side has much
+  // more, much depends on whether nearly all differences are on that side:
+  // finer parities follow then.
   ParityShape EstimateShape() const;
   bool EstimatesFinely() const;
   // A rough estimate of how many keys only one side has comes last.
@@ -96,12 +99,12 @@ class ExchangeSide : public Exchange {
   std::string EstimateParities() const;
   std::string KeyEstimateParities() const;
 
-  // Parities of keys are a choice.
+  // Returns true if parities of keys are a choice.
   bool has_keys() const { return !positions_.empty() && !hurry(); }
   KeyedElements keyed() const { return {mine_, positions_, seed_}; }
 
-  // The undecided elements, and these under the mapping of short ids. A filter
-  // that has been tested voids the set.
+  // The undecided elements: their number, and the set of them under the mapping
+  // of short ids. Testing a filter voids the set.
   uint64_t open_count() const { return mine_.size() - found_by_filter_; }
   KeyedSet* open();
   bool hurry() const { return options_.prefer == Prefer::kRoundTrips; }
@@ -116,7 +119,7 @@ class ExchangeSide : public Exchange {
   const uint64_t peer_count_;
   uint64_t found_by_filter_ = 0;
   bool filter_received_ = false;
-  double received_rate_ = 1;  // its false positive rate
+  double received_rate_ = 1;  // false positive rate of the peer's filter
   bool filter_sent_ = false;
   ExchangeReport report_;
 

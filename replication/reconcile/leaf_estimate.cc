@@ -12,14 +12,15 @@ namespace rocksync {
 namespace {
 
 constexpr int kParityBuckets = 16;
-// If round trips matter.
+// Buckets of a level if round trips matter.
 constexpr int kHurriedParityBuckets = 64;
-// Odd buckets of the first level, one in so many, where hardly any counts
-// differ, if so many leaves do: half are odd by chance else.
+// If more than kManyLeaves leaves differ but at most one in kFewOdd buckets of
+// the first level is odd, hardly any counts differ: otherwise half would be odd
+// by chance.
 constexpr int kFewOdd = 8;
 constexpr double kManyLeaves = 24;
-// Fine parities that tell nothing tell that so many times as many leaves differ
-// as they were made for.
+// Fine parities that tell nothing stand for this many times as many differing
+// leaves as they were made for.
 constexpr double kFarMore = 3;
 
 }  // namespace
@@ -48,8 +49,7 @@ std::vector<ElementHash> LeafEstimator::Elements(bool counts_alone) const {
 }
 
 // The first level is of counts alone: it tells whether keys are new or
-// overwritten. It has little to say of how many leaves differ where there are
-// many.
+// overwritten. If many leaves differ, it says little about how many.
 std::string LeafEstimator::Make() const {
   const size_t first = shape_.buckets / 8;
   return Parities(Elements(/*counts_alone=*/true), key_, shape_)
@@ -87,20 +87,20 @@ double LeafEstimator::CompareFine(uint64_t expected,
                                  : kFarMore * static_cast<double>(expected);
 }
 
-// --- What differs in leaves
-// ---------------------------------------------------
+// --- What differs in leaves --------------------------------------------------
 
-// Chance tells how many overwritten keys so many leaves have.
+// Derives the number of overwritten keys from the leaves that they hit by
+// chance.
 Expectation ExpectOverwritten(double differing, double leaves) {
   const double all = std::max(leaves, differing + 1);
   const double keys = -all * std::log1p(-differing / all);
   return {2 * keys, keys};
 }
 
-// A new key leaves a leaf's counts different mod 4. Two leave them equal if
-// they are on different sides, and as often, or more often, they are on one
-// side and the counts differ by two. The leaves beyond that have overwritten
-// keys.
+// A new key changes a leaf's count mod 4. Two new keys leave it equal if they
+// are on different sides; as often, or more often, they are on one side and the
+// counts differ by two. So the leaves with equal counts beyond those that
+// differ by two have overwritten keys.
 Expectation ExpectInLeaves(std::span<const LeafDifference> differences,
                            uint32_t leaf_count) {
   std::array<double, 4> leaves{};

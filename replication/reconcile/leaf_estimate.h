@@ -1,7 +1,7 @@
-// What two replicas know of each other's leaves before they know which ones
-// differ: about how many do, by parities of few bytes; and what is known once
-// they do: about how many elements differ in them. See docs/exchange.md,
-// "Search for leaves".
+// Estimates for a search for leaves. Before the search, parities of a few bytes
+// tell about how many leaves differ. After it, the leaves that were found tell
+// about how many elements differ in them. See docs/exchange.md, "Search for
+// leaves".
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_LEAF_ESTIMATE_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_LEAF_ESTIMATE_H_
@@ -21,36 +21,38 @@
 
 namespace rocksync {
 
-// Of a search's estimates; index 0, and 1 of the fine one.
+// Purpose of the mappings of a search's estimates; index 0, and 1 of the fine
+// one.
 inline constexpr uint32_t kLeafEstimatePurpose = 6;
 
 struct LeafEstimate {
   double differing = 0;      // leaves
-  bool overwritten = false;  // hardly any of them in their counts
+  bool overwritten = false;  // hardly any of them differ in their counts
 };
 
-// Both sides make parities of their leaves, under the same seed; one of them
-// compares the other's with its own.
+// Estimates how many leaves differ. Both sides make parities of their leaves,
+// under the same seed; one of them compares the other's with its own.
 class LeafEstimator {
  public:
-  // `leaves` and `closed`, the leaves that take no part, must outlive it.
+  // `leaves` and `closed`, the leaves that take no part, must outlive this.
   LeafEstimator(const MappingSeed& seed, std::span<const Digest> leaves,
                 const std::vector<bool>* closed, Prefer prefer);
 
-  // A third off, a sixth if round trips matter: of bytes() bytes.
+  // The usual estimate, of bytes() bytes: a third off, or a sixth if round
+  // trips matter.
   size_t bytes() const { return shape_.bytes(); }
   std::string Make() const;
   LeafEstimate Compare(std::string_view theirs) const;
 
-  // Some 4 to 8 % off, if about `expected` leaves differ: of
-  // FineParitiesOfLeaves(expected).bytes() bytes. What differs by far more is
-  // told only to do so.
+  // The fine estimate, if about `expected` leaves differ: parities of
+  // FineParitiesOfLeaves(expected).bytes() bytes. Its error is some 4 to 8 %.
+  // If far more leaves differ, it tells only that they do.
   std::string MakeFine(uint64_t expected) const;
   double CompareFine(uint64_t expected, std::string_view theirs) const;
 
  private:
-  // Of the leaves that take part, as if their digests were counts, or as they
-  // are.
+  // Returns the leaves that take part as elements, by their counts alone or by
+  // their digests.
   std::vector<ElementHash> Elements(bool counts_alone) const;
 
   const std::span<const Digest> leaves_;
@@ -60,19 +62,20 @@ class LeafEstimator {
   const ParityShape shape_;
 };
 
-// By what a leaf differs, as its symbols tell it: mine minus theirs.
+// How a leaf differs, as its symbols tell it: mine minus theirs.
 struct LeafDifference {
   uint32_t leaf = 0;
   uint8_t count = 0;  // of elements, mod 4
   uint32_t sum = 0;   // of keyed sums (leaf_symbols.h)
 };
 
-// What differs in leaves that differ so, of so many leaves in all.
+// Returns what to expect in leaves that differ so, of `leaf_count` leaves in
+// all.
 Expectation ExpectInLeaves(std::span<const LeafDifference> differences,
                            uint32_t leaf_count);
 
-// The same by chance, of so many leaves of which so many have overwritten keys
-// and no others.
+// Returns what to expect if `differing` of `leaves` leaves have overwritten
+// keys, spread by chance, and no other differences.
 Expectation ExpectOverwritten(double differing, double leaves);
 
 }  // namespace rocksync

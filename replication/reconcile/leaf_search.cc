@@ -17,43 +17,45 @@
 namespace rocksync {
 namespace {
 
-// Up to so many differing leaves a single group takes fewest bytes; of more,
-// groups of about 16 to 32 do, and are quicker to decode.
+// A single group takes the fewest bytes for up to kSingleGroup differing
+// leaves; for more, groups of about 16 to 32 do, and are quicker to decode.
 constexpr double kSingleGroup = 24;
 constexpr double kLeastPerGroup = 16;
 constexpr double kMaxPerGroup = 96;
-// Of the pairs that the estimate asks for, groups get this share at first: what
-// an estimate too high takes in vain costs more than a second pass, which knows
-// from the groups that have decoded how many pairs the others need.
+// At first, groups get this share of the pairs that the estimate asks for.
+// Pairs that are sent in vain, because the estimate is too high, cost more than
+// a second pass, which knows from the decoded groups how many the others need.
 constexpr double kFirstShare = 0.8;
 constexpr double kFirstShareOfSingle = 0.9;
-// By so many standard deviations the probe is made for more leaves than are
-// expected, if it is known about how many.
+// The probe is made for this many standard deviations more leaves than are
+// expected, if it is known about how many differ.
 constexpr double kProbeDeviations = 3.5;
 constexpr double kMaxOfProbe = 250;
-// Standard error of the estimate (see difference_estimate.h), and the same if
+// Standard errors of the estimate (see difference_estimate.h): usually, and if
 // round trips matter.
 constexpr double kLeafEstimateError = 0.35;
 constexpr double kHurriedEstimateError = 0.18;
-// After so many passes what is left of the groups counts as found,
+// After this many passes what is left of the groups counts as found.
 constexpr uint32_t kMaxSearchPasses = 6;
-// and after so many if none of many has decoded: the estimate, which tells many
-// leaves from very many only mostly, was far too low.
+// Groups count as found after this many passes if none of kManyGroups or more
+// has decoded: the estimate, which mostly tells many leaves from very many, was
+// far too low.
 constexpr uint32_t kMaxPassesInVain = 4;
 constexpr uint32_t kManyGroups = 8;
-// An estimate of more leaves than are searched for is doubted up to so many
+// An estimate above the leaves that are searched for is doubted up to this many
 // times as many.
 constexpr double kSurelyMore = 2;
-// Of fewer leaves a fine estimate costs more than it saves.
+// For fewer leaves a fine estimate costs more than it saves.
 constexpr uint64_t kFewestToEstimateFinely = 1024;
-// A pass that is made by fine parities alone is followed by one that knows
-// better.
+// A pass that is sized by fine parities alone takes this share of their
+// estimate: the next pass knows better.
 constexpr double kShareOfFine = 0.95;
-// How many keys are overwritten does not follow from so large a share of
-// leaves.
+// At this share of differing leaves or more, the number of overwritten keys
+// does not follow from it.
 constexpr double kMaxToEstimate = 0.5;
 
-// Pairs of syndromes a group for the first pass. `mean`: differing leaves.
+// Returns the pairs of syndromes of each group in the first pass, for `mean`
+// differing leaves in a group.
 uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
   const bool hurry = prefer == Prefer::kRoundTrips;
   const double error = hurry ? kHurriedEstimateError : kLeafEstimateError;
@@ -64,7 +66,7 @@ uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
   return std::min(static_cast<uint32_t>(std::ceil(pairs)) + 1, kMaxSymbolPairs);
 }
 
-// Pairs of syndromes of a probe: what hardly ever is too little, where it is
+// Returns the pairs of syndromes of a probe: hardly ever too few, if it is
 // known about how many leaves differ.
 uint32_t ProbePairs(double expected) {
   const double pairs = expected + kProbeDeviations * std::sqrt(expected);
@@ -202,7 +204,7 @@ int LeafSearch::ChooseGroupBits(double differing) const {
   SymbolShape shape = shape_;
   const auto groups = static_cast<uint32_t>(differing / kLeastPerGroup);
   shape.group_bits = std::bit_width(groups) - 1;
-  // Larger groups that take no longer symbols need fewer pairs to spare.
+  // Larger groups without longer symbols need fewer pairs to spare.
   while (shape.group_bits > 0 &&
          2 * differing <= kMaxPerGroup * shape.groups()) {
     SymbolShape larger = shape;
@@ -225,7 +227,8 @@ void LeafSearch::SendSums(const LeafEstimate& estimate) {
   const auto expected = static_cast<uint64_t>(std::llround(differing));
   part_ = Part::kSends;
   report_.estimated_differences = differing;
-  // The fine parities go first, and what comes next follows from them.
+  // A doubtful estimate sends the fine parities alone; what comes next follows
+  // from them.
   const bool doubtful = differing > most;
   const bool finely = expected >= kFewestToEstimateFinely;
   const int group_bits = ChooseGroupBits(doubtful ? most / 2 : differing);
@@ -234,7 +237,7 @@ void LeafSearch::SendSums(const LeafEstimate& estimate) {
     GiveUp(estimate);
     return;
   }
-  // A single group goes on where the sender's probe has stopped.
+  // The initiator continues a single group after the syndromes of its probe.
   const bool extends = group_bits == 0 && role_ == Role::kInitiator;
   const uint32_t known = extends ? pairs_ : 0;
   Cut(group_bits);
@@ -270,7 +273,7 @@ absl::Status LeafSearch::ReceiveSums(std::string_view body) {
     if (!status.ok()) return status;
     if (expected > 0) finely_ = estimator_.CompareFine(expected, parities);
   }
-  // Of a single group the responder has the probe's syndromes already.
+  // The responder has the probe's syndromes of a single group already.
   const bool extends = shape.group_bits == 0 && role_ == Role::kResponder;
   const uint32_t known = extends ? pairs_ : 0;
   std::vector<uint32_t> theirs;
@@ -309,8 +312,8 @@ void LeafSearch::Decode(std::span<const uint32_t> theirs, uint32_t first) {
       open.syndromes.push_back(mine[j] ^ theirs[j]);
     }
     std::vector<SymbolDifference> differences;
-    // The probe is not acted on without a pair to spare: of many differences it
-    // would decode to wrong ones too often.
+    // The result of a probe is used only with a pair to spare: the syndromes of
+    // many differences would decode to wrong ones too often.
     const bool probe = part_ == Part::kUnknown;
     if (DecodeSymbols(field, open.syndromes, shape_.places(), &differences) &&
         (!probe || differences.size() < pairs_) &&
@@ -336,7 +339,8 @@ void LeafSearch::Decode(std::span<const uint32_t> theirs, uint32_t first) {
   AskForMore(sizes);
 }
 
-// `decoded`: the sizes of groups that the last pass has decoded.
+// Sets `more_`. `decoded` are the sizes of the groups that the last pass
+// decoded.
 void LeafSearch::AskForMore(std::span<const uint32_t> decoded) {
   const uint32_t left = passes_ < kPasses ? kPasses - passes_ : 1;
   const uint32_t wanted =

@@ -1,9 +1,9 @@
-// Which leaves of two replicas differ. An exchange (exchange.h) over hashes of
-// leaves would find them too, but it takes them for unknown 128-bit values;
-// here both sides know all leaves, and learn in which of 2^16 places two
-// sequences of short symbols differ: at 2 w bits a place for symbols of w bits,
-// 8 to 17, w being about log2 of the leaves in a group. See docs/exchange.md,
-// "Search for leaves".
+// A search finds which leaves of two replicas differ. An exchange (exchange.h)
+// over hashes of leaves would find them too, but it takes them for unknown
+// 128-bit values. Here both sides know all leaves, and learn in which of 2^16
+// places two sequences of short symbols differ, at 2 w bits a place for symbols
+// of w bits, 8 to 32. w is log2 of the leaves in a group plus 1, or more if
+// leaves hold many elements. See docs/exchange.md, "Search for leaves".
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_LEAF_SEARCH_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_LEAF_SEARCH_H_
@@ -25,39 +25,40 @@
 
 namespace rocksync {
 
-// Of a search's symbols, beside the purposes of an exchange; index 0.
+// Purpose of the mapping of a search's symbols, beside the purposes of an
+// exchange; index 0.
 inline constexpr uint32_t kLeafSymbolPurpose = 5;
 
 // From this share of differing leaves on, working off all leaves costs less
-// than telling them apart saves.
+// than telling the differing ones apart saves.
 inline constexpr double kMaxLeavesSearched = 0.25;
 
 struct LeafSearchOptions {
   Prefer prefer = Prefer::kBytes;
-  // Elements of the initiator in a leaf, on average: the same on both sides.
+  // Elements of the initiator per leaf, on average: the same on both sides.
   uint64_t per_leaf = 0;
   // About how many leaves differ, if the initiator knows, as after a search
-  // before this one; 0 if not. Sizes its probe.
+  // before this one; 0 if not. It sizes the probe.
   double expected = 0;
   // If more leaves seem to differ than this share, all of them count as found.
   double most = kMaxLeavesSearched;
   // Elements have keys. All leaves count as found, too, if nearly all that
-  // differs are overwritten keys, and parities of keys over all elements save
+  // differs are overwritten keys and parities of keys over all elements save
   // more bytes than their reading costs.
   bool may_send_key_parities = false;
 };
 
-// Grammar of use: that of an Exchange. Only one side, the one that decodes, is
-// ever done(); it then tells the other what it found, which ends the search
-// there. missing_there() are leaves that differ, whichever side has more there:
-// nearly all of them, and seldom one that does not; or every leaf that is not
-// closed, if too many seem to differ. The report's
+// One side of a search, used by the grammar of an Exchange. Only the side that
+// decodes is ever done(); it then tells the other what it found, which ends the
+// search there. missing_there() are leaves that differ, whichever side has more
+// there: nearly all of them, and seldom one that does not. If too many seem to
+// differ, it is every leaf that is not closed. The report's
 // estimated_differences are then elements in these leaves, 0 if unknown, and
 // estimated_overwritten keys.
 class LeafSearch final : public Exchange {
  public:
-  // `leaves`: digests, a power of two of them, which must outlive the search.
-  // `closed`: leaves that take no part, the same ones on both sides.
+  // `leaves` are digests, a power of two of them, which must outlive the
+  // search. `closed` are leaves that take no part, the same ones on both sides.
   LeafSearch(Role role, const LeafSearchOptions& options,
              const MappingSeed& seed, std::span<const Digest> leaves,
              const std::vector<bool>& closed);
@@ -70,12 +71,12 @@ class LeafSearch final : public Exchange {
   const std::vector<uint32_t>& missing_there() const override { return found_; }
   const ExchangeReport& report() const override { return report_; }
 
-  // Once done(): by what the leaves of missing_there() differ, in their order;
-  // empty if that is not known of all of them.
+  // Returns how the leaves of missing_there() differ, in their order; empty if
+  // that is not known of all of them. Valid once done().
   const std::vector<LeafDifference>& differences() const {
     return differences_;
   }
-  // The key and the bits of the symbols.
+  // The mapping key and the width in bits of the symbols.
   const MappingKey& symbol_key() const { return symbol_key_; }
   int symbol_bits() const { return shape_.bits(); }
 
@@ -83,7 +84,7 @@ class LeafSearch final : public Exchange {
   // A group that has not been decoded.
   struct OpenGroup {
     uint32_t group = 0;
-    std::vector<uint32_t> syndromes;  // of the difference; not at the sender
+    std::vector<uint32_t> syndromes;  // of the difference; empty at the sender
   };
 
   absl::Status ReceiveProbe(std::string_view body);
@@ -92,21 +93,22 @@ class LeafSearch final : public Exchange {
   absl::Status ReceiveMore(std::string_view body);
   absl::Status ReceiveRest(std::string_view body);
 
-  // Syndromes first .. first + count - 1 of the open groups.
+  // Returns syndromes first .. first + count - 1 of the open groups.
   std::vector<uint32_t> MySyndromes(uint32_t first, uint32_t count) const;
   void Send(LeafSearchKind kind, std::string_view body);
   int ChooseGroupBits(double differing) const;
   void SendSums(const LeafEstimate& estimate);
   bool ReadingAllPays(const LeafEstimate& estimate) const;
-  // All groups of this shape are open.
+  // Cuts the leaves into groups and opens all of them.
   void Cut(int group_bits);
   // Adds the sender's syndromes and mine, and decodes what can be decoded.
   void Decode(std::span<const uint32_t> theirs, uint32_t first);
   void AskForMore(std::span<const uint32_t> decoded);
   bool TakeGroup(uint32_t group, std::span<const SymbolDifference> differences);
-  // `value`: of both sides' symbols, added in the field.
+  // Returns how a leaf differs. `value` is both sides' symbols added in the
+  // field.
   LeafDifference Explain(uint32_t leaf, uint32_t value) const;
-  // Every leaf of the group that is not closed counts as found.
+  // Counts every leaf of the group that is not closed as found.
   void TakeWhole(uint32_t group);
   void GiveUp(const LeafEstimate& estimate);
   void SetExpected(const Expectation& expected);
@@ -125,12 +127,13 @@ class LeafSearch final : public Exchange {
   enum class Part : uint8_t { kUnknown, kSends, kDecodes };
   Part part_ = Part::kUnknown;
   SymbolShape shape_;
-  uint32_t pairs_ = 0;  // of each open group, sent or received
-  // At the side that decodes: leaves by fine parities, 0 if there are none.
+  uint32_t pairs_ = 0;  // of syndromes of each open group, sent or received
+  // Differing leaves by fine parities, at the side that decodes; 0 if there are
+  // none.
   double finely_ = 0;
   std::vector<OpenGroup> open_;
   uint32_t passes_ = 0;
-  MoreSyndromes more_;    // asked for after the last pass
+  MoreSyndromes more_;    // request after the last pass
   std::string outgoing_;  // the payload to send next, if not empty
   bool done_ = false;
   std::vector<LeafDifference> differences_;

@@ -52,8 +52,8 @@ absl::Status GetGroupBits(std::string_view* body, SymbolShape* shape) {
   return absl::OkStatus();
 }
 
-// A hundredth of what telling these leaves takes. A leaf is two elements,
-// and every second bucket has one.
+// The fine parities take a hundredth of the bytes that tell these leaves. A
+// leaf is two elements, and every second bucket has one.
 FineShape FineParitiesOfLeaves(uint64_t expected) {
   return ShapeFine(2 * expected, static_cast<uint32_t>(std::clamp(
                                      expected / kLeavesAParity, kFewestParities,

@@ -1,5 +1,5 @@
-// The messages of a search for leaves as bytes, each a payload: a kind byte and
-// a body. docs/exchange.md is the prose.
+// The messages of a search for leaves as bytes. Each is a payload: a kind byte
+// and a body. docs/exchange.md describes them.
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_LEAF_SEARCH_MESSAGES_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_LEAF_SEARCH_MESSAGES_H_
@@ -19,17 +19,18 @@ namespace rocksync {
 enum class LeafSearchKind : uint8_t {
   kProbe = 0,     // initiator: syndromes of one group of all leaves
   kEstimate = 1,  // responder: parities; the probe did not decode
-  kSums = 2,      // groups, and the first syndromes of each
-  kMore = 3,      // some groups did not decode: that many of these, please
-  kRest = 4,      // they
+  kSums = 2,      // either: the number of groups, and first syndromes of each
+  kMore = 3,      // either: asks for more syndromes of failed groups
+  kRest = 4,      // either: the syndromes that kMore asked for
 };
 
-// Fewest pairs of syndromes of the probe, one of them to check it: two leaves.
+// The fewest pairs of syndromes of a probe: two for leaves and one to check
+// them.
 inline constexpr uint32_t kProbePairs = 3;
-// Most pairs of syndromes of a group.
+// The most pairs of syndromes of a group.
 inline constexpr uint32_t kMaxSymbolPairs = 256;
 
-// How a search cuts `leaves` leaves, a power of two.
+// How a search cuts `leaves` leaves, a power of two, into groups.
 struct SymbolShape {
   uint32_t leaves = 1;
   int group_bits = 0;  // log2 of the groups
@@ -37,7 +38,8 @@ struct SymbolShape {
 
   uint32_t groups() const { return uint32_t{1} << group_bits; }
   uint32_t places() const { return leaves >> group_bits; }
-  // Of a symbol and of the field: places are 1 .. places() there.
+  // Returns the width of a symbol and of the field, where places are 1 ..
+  // places().
   int bits() const;
 };
 
@@ -51,14 +53,16 @@ absl::Status GetProbe(std::string_view body, int bits, size_t parity_bytes,
 
 // kSums: group_bits (1) | of several groups: expected (varint), about how many
 // leaves differ, and FineParitiesOfLeaves(expected).bytes() of parities, or 0 |
-// as many syndromes of each group, group after group, of a single group those
-// after the probe's; of several there may be none.
-// kRest: of each group that was asked for, as many more.
-// The number of syndromes of a group follows from the length: even, at least 2,
-// and with `known` pairs before them at most kMaxSymbolPairs pairs.
+// syndromes, equally many of each group, group after group. Those of a single
+// group follow on the probe's if the initiator sends them; several groups may
+// have none.
+// kRest: syndromes of each group that was asked for, as many as were wanted.
+// The number of syndromes of a group follows from the length. It is even and at
+// least 2; with `known` pairs before them there are at most kMaxSymbolPairs
+// pairs.
 absl::Status GetGroupBits(std::string_view* body, SymbolShape* shape);
 FineShape FineParitiesOfLeaves(uint64_t expected);
-// `parities` are empty, and `*expected` is 0, if there are none.
+// Leaves `parities` empty and sets `*expected` to 0 if there are none.
 absl::Status GetFineParities(std::string_view* body, uint32_t leaves,
                              uint64_t* expected, std::string_view* parities);
 absl::Status GetSyndromes(std::string_view body, int bits, size_t groups,
@@ -71,11 +75,11 @@ struct MoreSyndromes {
   std::vector<bool> open;
 };
 void PutMore(const MoreSyndromes& more, std::string* out);
-// More than `known` pairs, and at least one group.
+// Refuses a request for `known` pairs or fewer, or of no group.
 absl::Status GetMore(std::string_view body, size_t groups, uint32_t known,
                      MoreSyndromes* more);
 
-// InvalidArgument: "search for leaves: <what>".
+// Returns InvalidArgument: "search for leaves: <what>".
 absl::Status BadSearch(std::string_view what);
 
 }  // namespace rocksync

@@ -14,13 +14,16 @@
 namespace rocksync {
 namespace {
 
-// Two replicas that open sessions with each other at the same moment would
-// both be told "busy", perhaps each time: the one with the larger id waits for
-// its own attempt to be refused.
+// How long the replica with the larger id waits for a slot for an incoming
+// session. Two replicas that open sessions with each other at the same moment
+// would both be told "busy", perhaps each time; so that one waits until its own
+// attempt has been refused.
 constexpr std::chrono::milliseconds kYield{500};
-// A peer that has proven the secret says at once what it wants.
+// How long a peer that has proven the secret may take to say what it wants; it
+// does so at once.
 constexpr std::chrono::milliseconds kFirstFrame{10'000};
-// Threads that are about to end. More of them, and the machine cannot keep up.
+// The most threads that are about to end. With more, the machine cannot keep
+// up.
 constexpr size_t kMaxLeaving = 128;
 
 }  // namespace
@@ -78,7 +81,7 @@ bool Acceptor::Conclude(bool proven, UnauthenticatedPlace* place,
 void Acceptor::Serve(IncomingConnection incoming, Server* server) {
   ListedConnection connection(&replica_->connections,
                               std::move(incoming.connection));
-  // Goes before the connection.
+  // Destroyed before the connection.
   const std::unique_ptr<UnauthenticatedPlace> place = std::move(incoming.place);
   const std::string peer = connection->peer_name();
   Admission admission;
@@ -86,14 +89,14 @@ void Acceptor::Serve(IncomingConnection incoming, Server* server) {
   rocksdb::Status s = AuthenticateAsListener(TermsOf(*replica_), incoming.began,
                                              connection.get(), &admission);
   const bool stays = Conclude(s.ok(), place.get(), server);
-  // Not one that was silent, or went.
+  // A peer that was silent, or hung up, is not counted as refused.
   if (s.IsInvalidArgument()) {
     replica_->stats.RecordRefusedDialer(peer, connection->peer_replica_id(), s);
   }
   if (s.ok() && !stays)
     s = rocksdb::Status::Busy(
         "too many connections; raise ReplicatorOptions::max_accepted");
-  std::string first;  // a replica's, or an operator's tool's?
+  std::string first;  // tells a replica from an operator's tool
   if (s.ok()) {
     s = connection->Receive(
         &first, std::min(kFirstFrame, replica_->options.io_timeout));
@@ -122,8 +125,8 @@ rocksdb::Status Acceptor::ServeReplica(ListedConnection connection,
   return s;
 }
 
-// Counted once at any moment: no other connection takes its place, nor is it
-// taken for one too many.
+// The lock keeps the connection counted exactly once, so that no other one
+// takes its place, and it is not counted as one too many.
 bool Acceptor::LeaveIdle(std::unique_ptr<Link>* link, Server* server) {
   const std::lock_guard lock(mutex_);
   if (!idle_links_->Add(link)) return false;
@@ -135,7 +138,7 @@ bool Acceptor::ServeOne(Link* link, std::string first) {
   if (first[0] == static_cast<char>(MessageType::kStreamOpen)) {
     const rocksdb::Status ended =
         StreamRunner(replica_, link, nullptr).Run(first);
-    // How a stream ends is for who dialed it to say.
+    // The dialer reports how a stream ends.
     ended.PermitUncheckedError();
     return false;
   }

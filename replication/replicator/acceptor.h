@@ -1,8 +1,8 @@
-// Serves the connections that peers and operators' tools open to this replica:
-// a bounded number of threads, one for each accepted connection but for those
-// of peers that are idle (idle_links.h), which answer what is asked over it.
-// Connections that have not proven the cluster's secret
-// yet are few and have little time, and they never keep a later one out.
+// Serves the connections that peers and operators' tools open to this replica.
+// Each accepted connection has a thread that answers what is asked over it,
+// except those of idle peers (idle_links.h). The number of threads is bounded.
+// Connections that have not proven the cluster's secret yet are few and have
+// little time, and they never keep a later one out.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_ACCEPTOR_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_ACCEPTOR_H_
@@ -52,43 +52,46 @@ class Acceptor {
 
   ~Acceptor() { Join(); }
 
-  // Before the first Receive.
+  // Called before the first Receive.
   void Start() { clones_.Start(); }
 
-  // From any thread; returns at once.
+  // Begins to serve a connection. From any thread; returns at once.
   void Receive(IncomingConnection incoming);
 
   std::vector<ServedClone> ServedClones() const { return clones_.Served(); }
 
   // Waits for the threads, which end when their connections are closed and
-  // `replica->stopping` is set. No Receive may run any more; after it the
-  // database may be gone.
+  // `replica->stopping` is set. The database may be gone once this returns.
+  // REQUIRES: no Receive runs any more.
   void Join();
 
  private:
-  // Connections that have not proven the secret, of a port of its own.
+  // The most connections that have not proven the secret, at a port that is not
+  // shared.
   static constexpr size_t kMaxUnauthenticated = 16;
 
   // Serves one connection.
   struct Server {
     std::thread thread;
     std::atomic<bool> over{false};
-    // Under the lock; false: authenticating, or about to end.
+    // Guarded by mutex_; false: authenticating, or about to end.
     bool authenticated = false;
   };
 
-  // With the lock held.
+  // REQUIRES: mutex_ is held.
   size_t CountAuthenticated() const;
   bool Full() const;
 
-  // The peer has proven the secret, or has to leave. False: it has to leave.
+  // Ends the authentication. Returns true if the peer may stay: it has proven
+  // the secret, was not dropped meanwhile, and there is room for it.
   bool Conclude(bool proven, UnauthenticatedPlace* place, Server* server);
   void Serve(IncomingConnection incoming, Server* server);
   rocksdb::Status ServeReplica(ListedConnection connection, std::string first,
                                Server* server);
-  // The link goes on without the server's thread. False: it cannot.
+  // Keeps the link without the server's thread. Returns false if its transport
+  // cannot do that.
   bool LeaveIdle(std::unique_ptr<Link>* link, Server* server);
-  // A session or a stream. True: the link may be kept.
+  // Serves one session or stream. Returns true if the link may be kept.
   bool ServeOne(Link* link, std::string first);
   SessionSlot SlotFor(uint64_t peer_id);
 
@@ -98,7 +101,7 @@ class Acceptor {
   AdminServer admin_server_;
   RefusalLog refusals_;
   const std::shared_ptr<IdleLinks> idle_links_;
-  // Those that did not come over a shared port.
+  // The unauthenticated connections that did not come over a shared port.
   const std::shared_ptr<UnauthenticatedConnections> unauthenticated_;
   std::mutex mutex_;
   std::list<Server> servers_;

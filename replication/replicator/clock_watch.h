@@ -1,4 +1,4 @@
-// Notices a wall clock that jumps, by a clock that cannot.
+// Detects jumps of the wall clock, by comparing it with the monotonic clock.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_CLOCK_WATCH_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_CLOCK_WATCH_H_
@@ -9,14 +9,16 @@
 
 namespace rocksync {
 
-// Not thread-safe.
+// Watches the offset between the two clocks. Not thread-safe.
 class ClockWatch {
  public:
-  // Slewing and a thread that was not scheduled stay below.
+  // The smallest jump that is reported. Slewing, and a thread that was not
+  // scheduled, stay below it.
   static constexpr int64_t kJumpMs = 5'000;
 
-  // Both clocks, read together. By how much the wall clock has jumped since the
-  // last call, ahead (above 0) or back; nullopt: it has not.
+  // Takes both clocks, read together. Returns by how much the wall clock has
+  // jumped since the last call, in milliseconds, ahead (above 0) or back;
+  // nullopt: it has not.
   std::optional<int64_t> Observe(uint64_t wall_ms, uint64_t monotonic_ms) {
     const auto offset = static_cast<int64_t>(wall_ms - monotonic_ms);
     const int64_t jump = known_ ? offset - offset_ : 0;
@@ -28,7 +30,7 @@ class ClockWatch {
 
  private:
   bool known_ = false;
-  int64_t offset_ = 0;  // wall less monotonic
+  int64_t offset_ = 0;  // wall clock minus monotonic clock
 };
 
 }  // namespace rocksync

@@ -9,7 +9,8 @@
 namespace rocksync {
 namespace {
 
-// Threads that are about to end. More of them, and the machine cannot keep up.
+// The most threads that are about to end. With more, the machine cannot keep
+// up.
 constexpr size_t kMaxEnding = 128;
 
 }  // namespace

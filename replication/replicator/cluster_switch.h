@@ -1,5 +1,5 @@
-// What a shared listener is made of: takes the connections that come to one
-// port, hears which cluster each is for, and hands it to that one's replicator.
+// The core of a shared listener: accepts the connections that come to one port,
+// reads which cluster each names, and hands it to that cluster's replicator.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_CLUSTER_SWITCH_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_CLUSTER_SWITCH_H_
@@ -24,7 +24,7 @@
 
 namespace rocksync {
 
-// Thread-safe.
+// Assigns connections to clusters. Thread-safe.
 class ClusterSwitch {
  public:
   using Accept = std::function<void(IncomingConnection)>;
@@ -33,15 +33,15 @@ class ClusterSwitch {
                 size_t max_unauthenticated);
   ~ClusterSwitch();
 
-  // Once. Errors as Transport::Listen.
+  // Begins to listen. To be called once. Errors as Transport::Listen.
   rocksdb::Status Listen(const std::string& address);
 
-  // From now on `accept` is called, one call at a time and on any thread, with
-  // each connection for this cluster, of which it keeps `max_accepted`; it must
-  // return soon. InvalidArgument: somebody accepts them already.
+  // Calls `accept` from now on with each connection for this cluster, one call
+  // at a time and on any thread; it must return soon. It keeps `max_accepted`
+  // of them. InvalidArgument: the cluster has been added already.
   rocksdb::Status Add(const std::string& cluster, size_t max_accepted,
                       Accept accept);
-  // `accept` is not called any more once this returns.
+  // Removes the cluster. Its `accept` is not called any more once this returns.
   void Remove(const std::string& cluster);
   std::vector<std::string> Clusters() const;
 
@@ -52,21 +52,22 @@ class ClusterSwitch {
   // The database of one cluster.
   struct Listener {
     size_t max_accepted = 0;
-    std::mutex mutex;  // held while calling
+    std::mutex mutex;  // held while `accept` is called
     Accept accept;     // empty: removed
   };
-  // Serves one connection, until it is known whose it is.
+  // The thread that serves one connection until its cluster is known.
   struct Server {
     std::thread thread;
     std::atomic<bool> over{false};
   };
 
-  // Tells the transport how many connections all databases keep. REQUIRES:
-  // mutex_ is held.
+  // Tells the transport how many connections all databases keep.
+  // REQUIRES: mutex_ is held.
   void SumMaxAccepted();
   void Receive(std::unique_ptr<Connection> connection);
   void Serve(IncomingConnection incoming);
-  // False: nobody accepts it, and it is still there.
+  // Hands the connection to the cluster's replicator. Returns false, and leaves
+  // `*incoming` as it is, if there is none.
   bool HandOver(const std::string& cluster, IncomingConnection* incoming);
 
   const std::shared_ptr<Transport> transport_;

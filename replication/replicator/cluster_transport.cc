@@ -20,8 +20,8 @@ class ClusterTransport : public Transport {
   rocksdb::Status CheckAddress(const std::string& address) const override {
     return below().CheckAddress(address);
   }
-  // Accepted connections come with more than a Connection: see
-  // ClusterSwitch::Add.
+  // Not supported: an accepted connection comes with more than a Connection,
+  // see ClusterSwitch::Add.
   rocksdb::Status Listen(
       const std::string& /*address*/,
       std::function<void(std::unique_ptr<Connection>)> /*accept*/) override {

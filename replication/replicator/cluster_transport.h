@@ -1,5 +1,5 @@
-// With what a database's replicator dials that shares a listener: the
-// listener's transport, with a log of its own. It does not listen.
+// The transport with which a replicator that shares a listener dials: the
+// listener's transport, with the database's own log. It does not listen.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_CLUSTER_TRANSPORT_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_CLUSTER_TRANSPORT_H_

@@ -1,4 +1,4 @@
-// Threads that serve one accepted connection each.
+// Joins the threads that serve accepted connections, one connection each.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_CONNECTION_THREADS_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_CONNECTION_THREADS_H_
@@ -7,8 +7,8 @@
 
 namespace rocksync {
 
-// Joins and removes the threads that are over. `Thread` has a `thread`, and
-// sets `over` as the last thing in it.
+// Joins and removes the threads that have ended. `Thread` has a member
+// `thread`, which sets `over` as its last action.
 template <typename Thread>
 void JoinThoseOver(std::list<Thread>* threads) {
   for (auto one = threads->begin(); one != threads->end();) {

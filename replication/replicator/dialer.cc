@@ -12,7 +12,7 @@ namespace rocksync {
 namespace {
 
 constexpr std::chrono::milliseconds kSlotWait{1'000};
-// Links that break before anything is heard.
+// The most links in a row that break before the peer has said anything.
 constexpr int kMaxBroken = 3;
 
 SessionResult Busy() {
@@ -97,7 +97,7 @@ SessionResult Dialer::Run(bool patient,
   return result;
 }
 
-// The slot goes before the link that it watches.
+// The slot is released before the link that it watches may be destroyed.
 SessionResult Dialer::RunInSlot(const std::function<SessionResult()>& session) {
   const SessionSlot slot = replica_->slots.Acquire(link_->peer_id(), kSlotWait);
   if (!slot) {
@@ -123,10 +123,11 @@ SessionResult Dialer::RunAlone(const std::function<SessionResult()>& session) {
       link_.reset();
       return result;
     }
-    // A link that broke while nobody used it says nothing about the peer now;
-    // one over which the peer is silent does. Nor does a new one, if by its
-    // first message the peer has other members or families than at the set-up,
-    // and hangs up; but that does not happen again and again.
+    // A link that broke while it was idle says nothing about the peer now, so
+    // the session is tried over a new one. So it is if the peer hangs up on a
+    // new link, since its members or families may have changed since the
+    // set-up; but that does not happen again and again. A peer that stays
+    // silent over its link has failed.
     const bool hung_up = kept || result.status.IsIOError();
     if (!hung_up || broken == kMaxBroken || result.status.IsTimedOut() ||
         replica_->stopping) {

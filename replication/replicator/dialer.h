@@ -1,5 +1,5 @@
-// One peer that this replica goes to: its address, and the link to it, kept
-// open between sessions.
+// Dials one peer: keeps its address, and the link to it, which stays open
+// between sessions.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_DIALER_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_DIALER_H_
@@ -18,32 +18,34 @@
 
 namespace rocksync {
 
-// Thread-safe: one session at a time, others wait. In a callback, of whatever
-// database, they do not wait for long: whoever meets may be waiting for what
-// the callback holds up. `replica` must outlive it.
+// Runs one session with the peer at a time; other callers wait. A caller within
+// a callback, of whatever database, does not wait for long: the running session
+// may itself be waiting for what the callback holds up. Thread-safe. `replica`
+// must outlive it.
 class Dialer {
  public:
   Dialer(ReplicatorContext* replica, std::string address)
       : replica_(replica), address_(std::move(address)) {}
 
-  // One session with the peer, connecting first if there is no link.
+  // Runs one session with the peer, and connects first if there is no link.
   SessionResult RunSession();
-  // The same, but only to compare: see Link::Compare. Busy if another session
-  // goes on, which may take as long as there is to ship.
+  // Runs one session that only compares (see Link::Compare), and connects first
+  // if there is no link. Busy if another session goes on, which may last for as
+  // long as there are pairs to ship.
   SessionResult Compare(const VerifyTask& task, VerifiedPeer* peer,
                         SessionReport* report);
 
-  // Closes the link that is kept open, unless somebody uses it.
+  // Closes the link that is kept open, unless a session uses it.
   void HangUp();
 
-  // Its address was taken from the list of peers: an attempt to connect is
-  // given up, no session begins, and what becomes of it is neither counted nor
-  // logged.
+  // Notes that the address was removed from the list of peers. From then on an
+  // attempt to connect is given up, no session begins, and failures are neither
+  // counted nor logged.
   void Retire() { retired_ = true; }
   bool retired() const { return retired_; }
 
   const std::string& address() const { return address_; }
-  // 0 until first met.
+  // Returns the peer's replica id, 0 until it is first met.
   uint64_t peer_id() const { return peer_id_; }
 
  private:
@@ -60,8 +62,8 @@ class Dialer {
   std::atomic<bool> retired_{false};
   std::mutex mutex_;
   std::condition_variable free_;
-  bool busy_ = false;           // under mutex_
-  std::unique_ptr<Link> link_;  // whoever meets uses it
+  bool busy_ = false;           // guarded by mutex_
+  std::unique_ptr<Link> link_;  // used by the thread that set busy_
 };
 
 }  // namespace rocksync

@@ -25,15 +25,15 @@ size_t IdleLinks::size() const {
   return kept_.size();
 }
 
-// The link is kept only once its connection has been told, so that nobody lets
-// go of it meanwhile.
+// The link is put into kept_ only after its connection was asked to call back,
+// so that no other thread destroys it meanwhile.
 bool IdleLinks::Wait(uint64_t number, std::unique_ptr<Link>* link) {
   const bool told =
       (*link)->connection()->WhenReceivable([weak = weak_from_this(), number] {
         if (const auto self = weak.lock()) self->Wake(number);
       });
   if (!told) return false;
-  std::unique_ptr<Link> left;  // goes after the lock is let go
+  std::unique_ptr<Link> left;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   Kept* const kept = &kept_.at(number);
   kept->link = std::move(*link);
@@ -105,7 +105,8 @@ bool IdleLinks::ServeAll(Link* link) {
     std::string first;
     const rocksdb::Status status =
         link->Await(&first, std::chrono::milliseconds(0));
-    // Woken, and nothing has come. Asked again at once, this would spin.
+    // If the link was woken and nothing has come, it is dropped: waiting for it
+    // again at once would spin.
     if (status.IsTimedOut()) return came;
     if (!status.ok()) return false;
     came = true;

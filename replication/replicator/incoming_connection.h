@@ -19,13 +19,13 @@ struct IncomingConnection {
       : connection(std::move(accepted)) {}
 
   std::unique_ptr<Connection> connection;
-  // The authentication as a whole has one time limit, from here on.
+  // When the time limit of the whole authentication begins.
   std::chrono::steady_clock::time_point began =
       std::chrono::steady_clock::now();
   // The dialer's first message, if a shared port has received it.
   std::string auth_hello;
-  // Among those of the shared port; null: it came over a port of its own. Goes
-  // before the connection.
+  // Its place among those of the shared port; null: it came over a port that is
+  // not shared. Destroyed before the connection.
   std::unique_ptr<UnauthenticatedPlace> place;
 };
 

@@ -1,5 +1,5 @@
-// Whom to close where connections that have not proven the cluster's secret are
-// too many.
+// Chooses the connection to close if too many have not proven the cluster's
+// secret.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_OLDEST_OF_MOST_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_OLDEST_OF_MOST_H_
@@ -10,9 +10,10 @@
 
 namespace rocksync {
 
-// Of the certificate that has most of them, the oldest one, so that whoever
-// opens many closes its own. `replica_ids`: by the certificates, oldest first;
-// not empty. Returns a place in it.
+// Returns the index of the oldest connection of the certificate that has the
+// most, so that a dialer that opens many loses its own. `replica_ids` are those
+// of the connections' certificates, oldest connection first.
+// REQUIRES: `replica_ids` is not empty.
 size_t OldestOfMost(const std::vector<uint64_t>& replica_ids);
 
 }  // namespace rocksync

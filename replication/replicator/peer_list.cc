@@ -7,11 +7,12 @@
 namespace rocksync {
 namespace {
 
-// Addresses that SyncNow and Verify were given beside those of the peers: as
-// many connections are kept open for the next call.
+// The most connections kept open to addresses that SyncNow and Verify were
+// given and that are not of peers.
 constexpr size_t kMaxOthers = 64;
 
-// A failed peer is tried again at the next interval at the latest.
+// Bounds the backoffs by the interval: a failed peer is tried again at the next
+// interval at the latest.
 ScheduleOptions ToScheduleOptions(const ReplicatorOptions& options) {
   ScheduleOptions schedule;
   schedule.interval_ms = static_cast<uint64_t>(options.interval.count());
@@ -22,7 +23,7 @@ ScheduleOptions ToScheduleOptions(const ReplicatorOptions& options) {
   return schedule;
 }
 
-// In their order, each once.
+// Returns the addresses in their order, each once.
 std::vector<std::string> Once(const std::vector<std::string>& addresses) {
   std::set<std::string> seen;
   std::vector<std::string> once;

@@ -1,5 +1,6 @@
-// Whom a replicator goes to: the peers of its options or of SetPeers, when each
-// is due, and other addresses that calls named.
+// The addresses that a replicator dials: the peers of its options or of
+// SetPeers, with the time at which each is due, and other addresses that calls
+// named.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_PEER_LIST_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_PEER_LIST_H_
@@ -20,55 +21,57 @@
 
 namespace rocksync {
 
-// Not thread-safe, but what it hands out may be used, and let go, without the
-// caller's lock: a dialer that is let go last hangs up.
+// Not thread-safe, but the dialers that it hands out may be used and released
+// without the caller's lock. A dialer hangs up when its last reference goes.
 class PeerList {
  public:
   struct Peer {
-    size_t number;  // as in the schedule; never used again
+    size_t number;  // as in the schedule; never reused
     std::shared_ptr<Dialer> dialer;
   };
-  // What a change of the list comes to.
+  // The peers that a change of the list added and removed.
   struct Change {
     std::vector<Peer> added;
     std::vector<Peer> removed;
   };
 
-  // With the peers of the options, each address once. `replica` must outlive
-  // it.
+  // Makes a list of the peers of the options, each address once. `replica` must
+  // outlive it.
   PeerList(ReplicatorContext* replica, uint64_t seed, uint64_t now_ms);
 
-  // From now on these, each address once. Who stays keeps number and schedule;
-  // who is new is due now.
+  // Replaces the peers, each address once. A peer that stays keeps its number
+  // and schedule; a new one is due now.
   Change Set(const std::vector<std::string>& addresses, uint64_t now_ms);
 
   std::vector<Peer> peers() const;
 
-  // The peer that is due, and that somebody goes to it, until EndMeeting;
-  // nullopt if none is.
+  // Returns a peer that is due, and counts it as being met until EndMeeting;
+  // nullopt if none is due.
   std::optional<Peer> BeginDue(uint64_t now_ms);
   std::optional<uint64_t> NextDueMs() const {
     return schedule_.NextDueMs(met_now_);
   }
   void EndMeeting(size_t number) { met_now_.erase(number); }
 
-  // A session with this peer is wanted soon.
+  // Requests a session with this peer soon.
   void Ask(size_t number, uint64_t now_ms) { schedule_.Ask(number, now_ms); }
   // See schedule.h.
   void RetryFailed(uint64_t now_ms) { schedule_.RetryFailed(now_ms); }
   void Ended(size_t number, SessionOutcome outcome, uint64_t now_ms) {
     schedule_.Ended(number, outcome, now_ms);
   }
-  // True if other peers have their turns first, so that a connection to this
+  // Returns true if other peers have their turns first: a connection to this
   // one would be idle for long and may be closed.
   bool WaitsForItsTurn(size_t number) const {
     return schedule_.WaitsForItsTurn(number);
   }
-  // A replica dialed this one and was proven equal: its own turn can wait.
+  // Records that a session which this replica id dialed ended without an error,
+  // so that the peer's own turn can wait.
   void RecordIncomingProof(uint64_t replica_id, uint64_t now_ms);
 
-  // The dialer of an address, and its number if it is a peer's. A new one for
-  // an address that is none; `*dropped`: one that had to go for it.
+  // Returns the dialer of an address, and the peer's number if it is a peer's.
+  // Any other address gets a new dialer if it has none yet; `*dropped` is set
+  // to the dialer, if any, that was removed to make room for it.
   std::shared_ptr<Dialer> DialerOf(const std::string& address,
                                    std::optional<size_t>* number,
                                    std::shared_ptr<Dialer>* dropped);
@@ -78,7 +81,7 @@ class PeerList {
   Schedule schedule_;
   std::map<size_t, std::shared_ptr<Dialer>> dialers_;  // by number
   std::set<size_t> met_now_;                           // numbers
-  // Of other addresses, the last used one last.
+  // Dialers of other addresses, the most recently used one last.
   std::deque<std::shared_ptr<Dialer>> others_;
 };
 

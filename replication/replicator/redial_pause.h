@@ -1,4 +1,4 @@
-// How long to wait before a stream is dialed again.
+// Says how long to wait before a stream is dialed again.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_REDIAL_PAUSE_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_REDIAL_PAUSE_H_
@@ -8,15 +8,15 @@
 
 namespace rocksync {
 
-// Used by one thread.
+// Holds the next pause of one peer. Used by one thread.
 class RedialPause {
  public:
   static constexpr std::chrono::milliseconds kFirst{50};
   static constexpr std::chrono::milliseconds kLongest{5'000};
 
-  // After an attempt; `streamed`: since the one before there was a stream that
-  // lasted or carried something, of whichever side. The first pause then, else
-  // twice the one before.
+  // Returns the pause after an attempt. If `streamed`, it is the first pause
+  // again, else twice the one before, up to kLongest. `streamed`: since the
+  // attempt before, a stream, dialed by either side, lasted or carried changes.
   std::chrono::milliseconds After(bool streamed) {
     if (streamed) next_ = kFirst;
     const std::chrono::milliseconds pause = next_;

@@ -35,7 +35,8 @@
 namespace rocksync {
 namespace {
 
-// With a shared listener its transport is used, and no other may be given.
+// Sets `*transport` to that of the shared listener, if there is one. Returns
+// InvalidArgument if another transport, or a listen_address, was given too.
 rocksdb::Status ShareListener(const ReplicatorOptions& options,
                               std::shared_ptr<Transport>* transport) {
   if (options.shared_listener == nullptr) return rocksdb::Status::OK();
@@ -58,12 +59,12 @@ rocksdb::Status ShareListener(const ReplicatorOptions& options,
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Of a comparison whose asker may go.
+// How often a comparison polls whether its asker has gone.
 constexpr milliseconds kCancelledPoll{250};
-// Of the pause before a peer that is paused is asked again: up to 2 s.
+// How often the pause before a paused peer is asked again doubles: up to 2 s.
 constexpr int kMaxDoublings = 4;
 
-// Of streams that are to end since SetPeers removed their peers.
+// The most streams that still have to end since SetPeers removed their peers.
 constexpr size_t kMaxEndingStreams = 256;
 
 class ReplicatorImpl : public Replicator {
@@ -92,7 +93,8 @@ class ReplicatorImpl : public Replicator {
   std::string listen_address() const override;
 
  private:
-  // Verify for an asker that may go: then it ends between two looks.
+  // Runs Verify for an asker that may go: if `cancelled` returns true, it ends
+  // between two looks.
   rocksdb::Status VerifyUnless(const std::function<bool()>& cancelled,
                                const std::string& peer,
                                const VerifyOptions& options,
@@ -117,34 +119,38 @@ class ReplicatorImpl : public Replicator {
     ReplicatorImpl* const replicator_;
   };
 
-  // At a port of its own, or for its cluster at a shared one, or not at all.
+  // Listens at a port of its own, or for its cluster at a shared port, or not
+  // at all, as the options say.
   rocksdb::Status Listen();
   void StopListening();
   const std::string& cluster_name() const {
     return replica_.db->replication_options().cluster_name;
   }
   void StopAll();
-  // Aborted once it is stopped: from then on the database may be gone.
+  // Returns Aborted once the replicator is stopped: from then on the database
+  // may be gone.
   rocksdb::Status CheckRunning() const;
-  // InvalidArgument in a callback: `call` would wait for what the callback
-  // holds up.
+  // Returns InvalidArgument in a callback: `call` would wait for what the
+  // callback holds up.
   rocksdb::Status CheckMayWait(const char* call) const {
     return rocksync::CheckMayWait(replica_.indexed, call);
   }
-  // The same for `call` with `peer`, whose address must be one.
+  // Checks CheckMayWait for `call`, and that `peer` is an address of the
+  // transport.
   rocksdb::Status CheckMayMeet(const char* call,
                                const std::string& peer) const {
     const rocksdb::Status s = CheckMayWait(call);
     return s.ok() ? replica_.transport->CheckAddress(peer) : s;
   }
-  // Runs sessions until one is refused by nobody for being busy.
+  // Calls `meet`, which runs a session, until neither side is busy. Returns
+  // Busy after io_timeout, or at once if this replica is paused.
   SessionResult RunOnceFree(const std::string& peer,
                             const std::function<SessionResult()>& meet);
   rocksdb::Status OpenStreams(const std::vector<PeerList::Peer>& peers);
-  // The digests of every configured peer were found equal, in a session
-  // that began after this reading of the wall clock; and there is one. Nobody
-  // holds more than is in the digests by which a quarantined pair could be
-  // resolved, so what is left out of them must not count here.
+  // Returns true if there is a configured peer, and the digests of every one
+  // were found equal in a session that began after this reading of the wall
+  // clock. Quarantined pairs left out of the digests do not matter here: peers
+  // resolve a quarantined pair only by what is in their digests.
   bool AllEqualSince(uint64_t wall_ms) const;
   void SleepOrStop(milliseconds time);
   milliseconds BusyPause();
@@ -158,8 +164,8 @@ class ReplicatorImpl : public Replicator {
   std::condition_variable changed_;
   ReplicatorLimits limits_;
   std::minstd_rand random_{std::random_device{}()};
-  int calls_ = 0;  // of SyncNow, Verify and ScrubNow, under way
-  // What statistics of the database were when it stopped.
+  int calls_ = 0;  // of SyncNow, Verify and ScrubNow that are under way
+  // The statistics of the database as they were when the replicator stopped.
   mutable std::mutex last_mutex_;
   bool stopped_ = false;
   JsonObject last_database_;
@@ -252,20 +258,21 @@ void ReplicatorImpl::StopListening() {
   }
 }
 
-// Threads are woken from whatever they wait for: connections are closed, slots
-// refused, and the rest polls `stopping`.
 void ReplicatorImpl::Stop() {
   StopAll();
-  // Not in StopAll, since the database may be stopping this, see StopHolder.
+  // Not in StopAll, which returns early if the replicator has been stopped: a
+  // second call waits here for a database that is stopping it, see StopHolder.
   claim_->Release(this);
 }
 
+// Wakes the threads from whatever they wait for: closes connections and refuses
+// slots; the rest polls `stopping`.
 void ReplicatorImpl::StopAll() {
   {
     const std::lock_guard lock(last_mutex_);
     if (stopped_) return;
   }
-  // It returns no error, and would never return.
+  // Stop cannot return an error, and in a callback it would never return.
   if (const rocksdb::Status s = CheckMayWait("Replicator::Stop"); !s.ok()) {
     std::fprintf(stderr, "%s\n", s.ToString().c_str());
     std::abort();
@@ -287,7 +294,7 @@ void ReplicatorImpl::StopAll() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return calls_ == 0; });
   }
-  // From here on the database may be gone, and its log with it.
+  // The database, and its log with it, may be gone once this returns.
   replica_.transport->SetLogger(nullptr);
   const std::lock_guard lock(last_mutex_);
   if (std::exchange(stopped_, true)) return;
@@ -343,7 +350,8 @@ SessionResult ReplicatorImpl::RunOnceFree(
               : rocksdb::Status::Busy(peer, result.why);
       return result;
     }
-    // Who is in another session expects us back soon; who says why does not.
+    // A peer in another session expects this replica back soon; a peer that
+    // gives a reason does not.
     if (result.why.empty()) paused = 0;
     SleepOrStop(BusyPause() * (1 << std::min(paused, kMaxDoublings)));
   }
@@ -405,7 +413,8 @@ rocksdb::Status ReplicatorImpl::VerifyUnless(
       options, steps, replica_.InScope(differs, Callback::kDifference), result);
 }
 
-// Who only listens knows from the member list who the others are.
+// A replica without configured peers, which only listens, goes by the member
+// list instead.
 bool ReplicatorImpl::AllEqualSince(uint64_t wall_ms) const {
   const ReplicationStats stats = replica_.stats.stats();
   const auto equal = [&](const PeerStats& peer) {
@@ -441,7 +450,7 @@ rocksdb::Status ReplicatorImpl::SetPeers(
     const std::vector<std::string>& peers) {
   rocksdb::Status s = CheckPeers("SetPeers", peers, *replica_.transport);
   if (!s.ok()) return s;
-  PeerList::Change change;  // those removed hang up after the locks are let go
+  PeerList::Change change;  // removed peers hang up once the locks are released
   {
     const std::lock_guard lock(mutex_);
     if (s = CheckRunning(); !s.ok()) return s;
@@ -455,10 +464,10 @@ rocksdb::Status ReplicatorImpl::SetPeers(
     for (const PeerList::Peer& peer : change.removed) {
       stream_dialers_.Remove(peer.number);
     }
-    // After both: who is still on his way to one of these looks for that when
-    // he adds it to the statistics.
+    // After both: a thread that is still dialing a removed peer checks for that
+    // when it adds the peer to the statistics.
     replica_.stats.SetPeers(peers);
-    // Those that had no thread before, too.
+    // All peers, as an earlier call may have got no thread for some of them.
     s = OpenStreams(session_dialers_.peers());
   }
   return s;
@@ -542,8 +551,8 @@ rocksdb::Status Replicator::Start(const ReplicatorOptions& options,
         "Replicator::Start: `transport` is null",
         "give one (NewTlsTransport), or ReplicatorOptions::shared_listener");
   }
-  // One that could not begin would be stopped here, which waits for its
-  // threads.
+  // In a callback, Start might wait for its own thread: a replicator that
+  // cannot begin is stopped here, which waits for its threads.
   rocksdb::Status s =
       CheckMayWait(StoreAccess::IndexedOf(db), "Replicator::Start");
   if (s.ok()) s = ShareListener(options, &transport);

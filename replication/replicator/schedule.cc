@@ -17,7 +17,7 @@ uint64_t Doubled(uint64_t first, uint32_t times, uint64_t max) {
   return std::min(ms, max);
 }
 
-// From one turn to the next.
+// Returns the time from one turn to the next.
 uint64_t TurnMs(const ScheduleOptions& options) {
   return std::max<uint64_t>(
       1, options.interval_ms / options.max_peers_per_interval);
@@ -53,7 +53,7 @@ void Schedule::Remove(size_t peer, uint64_t now_ms) {
   peers_.erase(peer);
   HadItsTurn(peer);
   if (options_.interval_ms == 0 || TakesTurns()) return;
-  // So few are left that nobody waits for a turn any more.
+  // So few peers are left that none waits for a turn any more.
   for (auto& [number, left] : peers_) {
     if (!left.due_ms)
       left.due_ms = now_ms + random_.Next() % options_.interval_ms;
@@ -99,8 +99,8 @@ void Schedule::Ask(size_t peer, uint64_t now_ms) {
     asked.due_ms = now_ms;
     return;
   }
-  // Who was busy is not dialed for each gap, but soon; and what it was asked
-  // for in vain before does not put this off.
+  // A peer that was busy is not dialed at once for each gap, but soon; its
+  // earlier busy answers do not lengthen the pause.
   asked.busy = 1;
   const uint64_t soon_ms = now_ms + options_.busy_ms;
   asked.due_ms = std::min(asked.due_ms.value_or(soon_ms), soon_ms);

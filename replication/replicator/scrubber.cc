@@ -16,7 +16,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPoll{1'000};
 constexpr milliseconds kRetry{5'000};
-// All of the index is read for it.
+// The pause after ResolveQuarantined has met corruption: a call reads the whole
+// index.
 constexpr milliseconds kRetryResolving{600'000};
 
 rocksdb::Status NotGoingOn(const rocksdb::Status& why) {
@@ -80,7 +81,8 @@ bool Scrubber::Due() const {
   if (interval == 0) return false;
   const uint64_t now_ms = replica_->db->GetEnv()->NowMicros() / 1000;
   const uint64_t finished_ms = scrub_->last_finished_ms();
-  // A time in the future is of a clock that was ahead, and says nothing.
+  // A finishing time in the future is of a clock that was ahead, and does not
+  // count.
   return scrub_->under_way() || now_ms >= finished_ms + interval ||
          finished_ms > now_ms + ClockWatch::kJumpMs;
 }
@@ -106,7 +108,7 @@ void Scrubber::Run() {
   }
 }
 
-// Whoever reads an existing database looks at everything anyway.
+// No scrub runs during an index build, which reads everything anyway.
 bool Scrubber::IsIndexBuilt() {
   const IndexBuildProgress build = replica_->db->GetIndexBuildProgress();
   if (build.done) {
@@ -143,13 +145,13 @@ void Scrubber::Work() {
   last_error_ = s;
   pass_ = scrub_->pass_status();
   if (finished) {
-    // A pass that was under way when it was asked for counts: what it had
-    // read before was compared in it.
+    // A pass that was under way when ScrubNow was called counts for that call,
+    // since it compared what it had read before, too.
     finished_ = std::max(finished_ + 1, wanted_);
     last_pass_ = pass_;
     changed_.notify_all();
   }
-  // The rate may rise meanwhile, so the wait is cut into pieces.
+  // The wait is cut into pieces, since the rate may change meanwhile.
   const auto now = Clock::now();
   const auto until =
       now + (s.ok() ? bytes_.Charge(bytes, now) : Clock::duration(kRetry));

@@ -1,6 +1,6 @@
-// The thread that looks after what is stored: it scrubs, at an interval, on
-// call, and on from where an earlier process stopped, no faster than it may;
-// and it notices the end of an index build, and a wall clock that jumps.
+// The thread that scrubs: at an interval and on call, at a limited rate, and
+// resuming where an earlier process stopped. It also resolves quarantined
+// pairs, and notices the end of an index build and jumps of the wall clock.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_SCRUBBER_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_SCRUBBER_H_
@@ -22,12 +22,13 @@
 
 namespace rocksync {
 
-// Thread-safe.
+// Owns the thread. Thread-safe.
 class Scrubber {
  public:
-  // `all_equal_since(ms)`: the digests of every configured peer were equal in
-  // a session that began after this reading of the wall clock. `index_built`
-  // is called when an index build has ended, but for one of a moment.
+  // `all_equal_since(ms)` returns true if the digests of every configured peer
+  // were equal in a session that began after this reading of the wall clock.
+  // `index_built` is called when an index build has ended, unless it was so
+  // short that the thread did not see it.
   Scrubber(ReplicatorContext* replica,
            std::function<bool(uint64_t ms)> all_equal_since,
            std::function<void()> index_built);
@@ -41,9 +42,9 @@ class Scrubber {
   void SetPaused(bool paused);
 
   // Waits for the end of a pass that is under way or begins now. Incomplete:
-  // some of it does not read. Aborted: stopped. Else RocksDB's error, which
-  // keeps the pass, or the index build before it, from going on; both are tried
-  // again all the same.
+  // some data or entries do not read. Aborted: the replicator was stopped. Else
+  // RocksDB's error, which keeps the pass, or the index build before it, from
+  // going on; both are retried all the same.
   rocksdb::Status ScrubNow();
 
   ScrubStats stats() const;
@@ -54,13 +55,14 @@ class Scrubber {
   void Wake();
   void Run();
   void WatchClock();
-  // False: one is under way, and was waited for, for a while.
+  // Returns false, after a short wait for its end, if an index build is under
+  // way.
   bool IsIndexBuilt();
   bool Due() const;
-  // One chunk, and the wait that its size demands.
+  // Scrubs one chunk, and waits as long as its size demands.
   void Work();
   void ResolveQuarantined();
-  // Tells who waits in ScrubNow.
+  // Makes calls that wait in ScrubNow return this error.
   void Fail(const rocksdb::Status& why);
 
   ReplicatorContext* const replica_;
@@ -72,16 +74,16 @@ class Scrubber {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool paused_ = false;
-  uint64_t wanted_ = 0;         // passes asked for
-  uint64_t finished_ = 0;       // passes finished since the start
-  rocksdb::Status last_error_;  // of the latest step
-  uint64_t failures_ = 0;       // calls of Fail
-  rocksdb::Status failure_;     // of the latest of them
-  rocksdb::Status pass_;        // that runs, or finished last
-  rocksdb::Status last_pass_;   // that finished
+  uint64_t wanted_ = 0;         // number of passes asked for
+  uint64_t finished_ = 0;       // number of passes finished since the start
+  rocksdb::Status last_error_;  // status of the latest step
+  uint64_t failures_ = 0;       // number of calls of Fail
+  rocksdb::Status failure_;     // argument of the latest call of Fail
+  rocksdb::Status pass_;        // status of the latest pass, finished or not
+  rocksdb::Status last_pass_;   // status of the latest finished pass
   ClockWatch clock_watch_;
   bool building_ = false;
-  Clock::time_point resolve_again_;  // not before
+  Clock::time_point resolve_again_;  // earliest next ResolveQuarantined
   std::atomic<uint64_t> resolved_{0};
   std::thread thread_;
 };

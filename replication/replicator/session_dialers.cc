@@ -11,12 +11,12 @@
 namespace rocksync {
 namespace {
 
-// One is enough while peers answer; each peer that does not keeps one for
-// seconds.
+// The most threads that dial. One is enough while peers answer; each peer that
+// does not answer keeps one for seconds.
 constexpr size_t kMaxThreads = 16;
 
 SessionOutcome ToOutcome(const SessionResult& result) {
-  // The wait for a slot goes on at once.
+  // Without a slot, the wait for one goes on at once.
   if (result.no_slot) return SessionOutcome::kExpired;
   if (result.busy) return SessionOutcome::kBusy;
   if (!result.status.ok()) {
@@ -66,7 +66,7 @@ void SessionDialers::RetryFailed() {
 }
 
 void SessionDialers::RecordSession(size_t number, const SessionResult& result) {
-  // Without an interval nobody but SyncNow tries again.
+  // Without an interval, only SyncNow tries again.
   if (replica_->options.interval == std::chrono::milliseconds(0)) return;
   const std::lock_guard lock(mutex_);
   peers_.Ended(number, ToOutcome(result), MonotonicMs());
@@ -75,7 +75,7 @@ void SessionDialers::RecordSession(size_t number, const SessionResult& result) {
 
 void SessionDialers::RecordIncomingSession(uint64_t replica_id,
                                            const SessionResult& result) {
-  if (!result.status.ok()) return;
+  if (!result.proven) return;
   const std::lock_guard lock(mutex_);
   peers_.RecordIncomingProof(replica_id, MonotonicMs());
 }
@@ -84,14 +84,15 @@ SessionResult SessionDialers::WithDialer(
     const std::string& address,
     const std::function<SessionResult(Dialer*, std::optional<size_t>)>& meet) {
   for (;;) {
-    std::shared_ptr<Dialer> dropped;  // hangs up after the lock is let go
+    std::shared_ptr<Dialer> dropped;  // hangs up after the lock is released
     std::optional<size_t> number;
     std::unique_lock lock(mutex_);
     const std::shared_ptr<Dialer> dialer =
         peers_.DialerOf(address, &number, &dropped);
     lock.unlock();
     SessionResult result = meet(dialer.get(), number);
-    // SetPeers may have taken it away; the call is not about the list.
+    // If SetPeers removed the dialer meanwhile, the call gets another one: the
+    // list of peers does not concern it.
     if (result.status.ok() || !dialer->retired() || replica_->stopping) {
       return result;
     }
@@ -106,7 +107,7 @@ void SessionDialers::Wake() {
 void SessionDialers::Join() {
   std::vector<std::thread> threads;
   {
-    // Under the lock, since a thread may just be beginning another one.
+    // Under the lock, since a thread may be starting another one.
     const std::lock_guard lock(mutex_);
     threads.swap(threads_);
     changed_.notify_all();
@@ -116,7 +117,7 @@ void SessionDialers::Join() {
 
 std::optional<PeerList::Peer> SessionDialers::AwaitDue() {
   std::unique_lock lock(mutex_);
-  // A stop before this has notified nobody.
+  // Checked under the lock: a stop that came before it notified nobody.
   if (replica_->stopping) return std::nullopt;
   if (replica_->slots.paused()) {
     changed_.wait(lock, [this] {
@@ -166,7 +167,7 @@ void SessionDialers::KeepOneFree() {
     threads_.emplace_back([this] { Loop(); });
     ++free_;
   } catch (const std::system_error&) {
-    // Those that there are go on.
+    // The threads that exist go on.
   }
 }
 

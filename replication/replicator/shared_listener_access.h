@@ -1,4 +1,4 @@
-// The part of a shared listener that a replicator takes.
+// Gives a replicator the parts of a shared listener that it uses.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_SHARED_LISTENER_ACCESS_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_SHARED_LISTENER_ACCESS_H_
@@ -12,9 +12,10 @@
 namespace rocksync {
 
 struct SharedListenerAccess {
-  // Dials as the listener's transport does. Does not listen.
+  // Returns a transport that dials as the listener's does. It does not listen.
   static std::shared_ptr<Transport> TransportOf(const SharedListener& listener);
-  // Listens, for those who name the cluster of a database.
+  // Returns the switch, which listens for dialers that name the cluster of a
+  // database.
   static std::shared_ptr<ClusterSwitch> SwitchOf(
       const SharedListener& listener);
 };

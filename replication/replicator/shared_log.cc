@@ -21,7 +21,7 @@ void SharedLog::Logv(const char* format, va_list arguments) {
 void SharedLog::Logv(rocksdb::InfoLogLevel level, const char* format,
                      va_list arguments) {
   const std::lock_guard lock(mutex_);
-  std::set<rocksdb::Logger*> told;  // databases may have one log
+  std::set<rocksdb::Logger*> told;  // databases may share a log
   for (const auto& [owner, log] : logs_) {
     if (!told.insert(log.get()).second) continue;
     va_list copy;

@@ -1,4 +1,4 @@
-// A log whose lines go to the logs of several databases.
+// A logger that writes each line to the logs of several databases.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_SHARED_LOG_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_SHARED_LOG_H_
@@ -12,13 +12,14 @@
 
 namespace rocksync {
 
-// Thread-safe.
+// Holds the databases' logs, each by its owner. Thread-safe.
 class SharedLog : public rocksdb::Logger {
  public:
-  // Each log judges by itself which levels it takes.
+  // Passes all levels on; each log filters by its own level.
   SharedLog() : Logger(rocksdb::InfoLogLevel::DEBUG_LEVEL) {}
 
-  // The log of `owner` from now on; null: none any more, once this returns.
+  // Sets the log of `owner`. Null: once this returns, `owner` has none any
+  // more, and the earlier one is not written to.
   void Set(const void* owner, std::shared_ptr<rocksdb::Logger> log);
 
   using Logger::Logv;
@@ -27,7 +28,7 @@ class SharedLog : public rocksdb::Logger {
             va_list arguments) override;
 
  private:
-  std::mutex mutex_;  // held while writing
+  std::mutex mutex_;  // held while a line is written
   std::map<const void*, std::shared_ptr<rocksdb::Logger>> logs_;  // by owner
 };
 

@@ -46,7 +46,7 @@ rocksdb::Status CheckOptions(const ReplicatorOptions& options) {
                                             what);
   };
   if (rocksdb::Status s = CheckDurations(options); !s.ok()) return s;
-  constexpr double kLeastRate = 1.0 / 65536;  // as a request can say it
+  constexpr double kLeastRate = 1.0 / 65536;  // the least a message can encode
   // A filter that hides more than half of the differences in each round does
   // not end within the rounds of a session.
   if (!(options.false_positive_rate >= kLeastRate &&

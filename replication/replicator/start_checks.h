@@ -1,4 +1,4 @@
-// What Replicator::Start refuses before anything begins.
+// Checks what Replicator::Start refuses before anything begins.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_START_CHECKS_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_START_CHECKS_H_
@@ -10,14 +10,15 @@
 
 namespace rocksync {
 
-// InvalidArgument, with the option and what it may be: options out of bounds,
-// addresses that the transport does not know, or a transport whose certificate
-// is of another replica than the database.
+// Returns InvalidArgument if an option is out of bounds (the message names it
+// and its range), if the transport refuses an address, or if the transport's
+// certificate is of another replica than the database.
 rocksdb::Status CheckBeforeStart(const ReplicatorOptions& options,
                                  const ReplicatedDB& db,
                                  const Transport& transport);
 
-// InvalidArgument: one of the addresses of `whose` list the transport refuses.
+// Returns InvalidArgument if the transport refuses one of `peers`. The message
+// begins with `whose`, the name of the option or call that has the list.
 rocksdb::Status CheckPeers(const char* whose,
                            const std::vector<std::string>& peers,
                            const Transport& transport);

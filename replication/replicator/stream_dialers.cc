@@ -22,11 +22,11 @@ namespace {
 using rocksdb::Status;
 using std::chrono::milliseconds;
 
-// A stream that lasted so long was one.
+// A stream that lasted this long counts as one, even if it carried nothing.
 constexpr milliseconds kLasting{1'000};
-// How often is looked whether the peer's stream, or a pause, is over.
+// How often to check whether the peer's stream, or a pause, is over.
 constexpr milliseconds kLookAgain{200};
-// And whether a neighbour is to be replaced.
+// How often to check whether a neighbour is to be replaced.
 constexpr milliseconds kLookForSilent{1'000};
 
 Status StartThread(std::thread* thread, std::function<void()> body) {
@@ -107,13 +107,14 @@ void StreamDialers::ReplaceLoop() {
   std::unique_lock lock(mutex_);
   while (!replica_->stopping) {
     JoinEnded();
-    // Without a thread for somebody there may be one the next time.
+    // If the system gives no thread for a peer now, it may the next time.
     Choose().PermitUncheckedError();
     look_.wait_for(lock, kLookForSilent);
   }
 }
 
-// Not one that was replaced, and perhaps is a neighbour anew.
+// A Peer that was replaced is not current, even if its number is a neighbour's
+// again.
 bool StreamDialers::IsCurrent(const Peer& peer) const {
   const auto found = peers_.find(peer.number);
   return found != peers_.end() && found->second.get() == &peer;
@@ -122,7 +123,7 @@ bool StreamDialers::IsCurrent(const Peer& peer) const {
 void StreamDialers::NoteOpen(const Peer& peer, const std::string& zone) {
   const std::lock_guard lock(mutex_);
   if (IsCurrent(peer)) choice_.Open(peer.number, zone);
-  // With the zone known it may be one too many there.
+  // Now that its zone is known, the zone may have one neighbour too many.
   look_.notify_all();
 }
 
@@ -171,10 +172,10 @@ void StreamDialers::Sleep(const Peer& peer, milliseconds time) {
 }
 
 void StreamDialers::Run(Peer* peer) {
-  uint64_t peer_id = 0;  // once known
+  uint64_t peer_id = 0;  // 0: not known yet
   RedialPause pause;
   std::string last_error;
-  // When the stream that the peer dialed was first seen; not yet: never.
+  // When the stream that the peer dialed was first seen; kNever: not yet.
   constexpr Clock::time_point kNever = Clock::time_point::max();
   Clock::time_point theirs = kNever;
   while (!Over(*peer)) {
@@ -187,7 +188,8 @@ void StreamDialers::Run(Peer* peer) {
       continue;
     }
     const Clock::time_point began = Clock::now();
-    // A member list that ends it says nothing against dialing anew.
+    // If a member list ended the peer's stream, that is no reason for a longer
+    // pause before dialing anew.
     bool streamed = theirs != kNever && began - theirs >= kLasting;
     theirs = kNever;
     const Status status = Stream(peer, &peer_id, &streamed);
@@ -243,7 +245,7 @@ Status StreamDialers::Stream(Peer* peer, uint64_t* peer_id, bool* streamed) {
     const std::lock_guard lock(mutex_);
     peer->stream = nullptr;
   }
-  // What it had not sent yet.
+  // A session brings what the replaced stream had not sent yet.
   if (peer->replaced && !replica_->stopping) repair_(peer->number);
   return status;
 }

@@ -1,5 +1,5 @@
-// Opens a stream to each peer, or of many to a few (stream/neighbour_choice.h),
-// and opens it again when it has ended, unless the peer has opened one.
+// Opens a stream to each peer, or to a few of many (stream/neighbour_choice.h).
+// Opens it again when it has ended, unless the peer has opened one.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_STREAM_DIALERS_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_STREAM_DIALERS_H_
@@ -25,33 +25,34 @@
 
 namespace rocksync {
 
-// Owns a thread for each peer that it opens streams to, which receives as long
-// as one is open; and if there are more peers, one that replaces those to which
-// there is none. Thread-safe but for Join.
+// Owns a thread for each peer that it opens streams to; the thread receives
+// while a stream is open. If there are more peers than that, another thread
+// replaces peers with which there is no stream. Thread-safe but for Join.
 class StreamDialers {
  public:
-  // `repair` has a session run with the peer of this number soon.
+  // `repair` requests a session with the peer of this number soon.
   StreamDialers(ReplicatorContext* replica, uint64_t seed,
                 std::function<void(size_t peer)> repair);
   ~StreamDialers() { Join(); }
 
-  // These are peers, by their numbers, beside those that are; a number that was
-  // removed is not used again. Aborted: there is no thread for one of them.
+  // Adds peers, by their numbers, to those that there are. A number that was
+  // removed is never reused. Returns Aborted if the system gives no thread for
+  // one of them.
   rocksdb::Status Add(const std::map<size_t, std::string>& addresses);
-  // No stream to this peer any more: one that is open is closed. Does not wait
-  // for its thread.
+  // Removes a peer, and closes its stream if one is open. Does not wait for its
+  // thread.
   void Remove(size_t number);
 
-  // Of streams to peers that were removed or replaced, how many are still to
-  // end.
+  // Returns how many streams to peers that were removed or replaced still have
+  // to end.
   size_t ending();
 
-  // Streams may be open from now on, or not; after ReplicatorContext::streams
-  // was told.
+  // Wakes the threads, after ReplicatorContext::streams was told whether
+  // streams are allowed.
   void Wake();
 
   // Waits for the threads, which end when connections are closed and
-  // `replica->stopping` is set. Nothing is added from then on.
+  // `replica->stopping` is set. REQUIRES: nothing is added from then on.
   void Join();
 
  private:
@@ -62,33 +63,35 @@ class StreamDialers {
     const size_t number;
     const std::string address;
     std::atomic<bool> removed{false};
-    std::atomic<bool> replaced{false};  // and removed for that
+    std::atomic<bool> replaced{false};  // removed to make room for another peer
     std::atomic<bool> ended{false};     // its thread only has to be joined
-    StreamRunner* stream = nullptr;     // that is open; under mutex_
-    std::thread thread;                 // only used by who adds and joins
+    StreamRunner* stream = nullptr;     // the open one; guarded by mutex_
+    std::thread thread;                 // used only to start and join it
   };
 
   bool Over(const Peer& peer) const {
     return replica_->stopping || peer.removed;
   }
-  // With mutex_ held:
+  // REQUIRES, of the next four: mutex_ is held.
   rocksdb::Status Choose();
   rocksdb::Status Begin(size_t number);
   void End(size_t number);
   bool IsCurrent(const Peer& peer) const;
 
   void ReplaceLoop();
-  // A stream with this neighbour is open, of whichever side, in this zone.
+  // Notes that a stream with this neighbour, which is in `zone`, is open,
+  // whichever side dialed it.
   void NoteOpen(const Peer& peer, const std::string& zone);
   void NoteClosed(const Peer& peer);
   void NoteNoneWanted(const Peer& peer);
 
   void Run(Peer* peer);
-  // One stream from its opening to its end; `streamed` becomes true if it
-  // carried something.
+  // Runs one stream from its opening to its end. Sets `*streamed` if it carried
+  // changes.
   rocksdb::Status Stream(Peer* peer, uint64_t* peer_id, bool* streamed);
   void Sleep(const Peer& peer, std::chrono::milliseconds time);
-  // Joins the threads of removed peers that have ended; under mutex_.
+  // Joins the threads of removed peers that have ended.
+  // REQUIRES: mutex_ is held.
   void JoinEnded();
 
   ReplicatorContext* const replica_;
@@ -97,10 +100,10 @@ class StreamDialers {
   std::condition_variable changed_;
   std::map<size_t, std::string> addresses_;  // of all peers
   NeighbourChoice choice_;
-  std::map<size_t, std::unique_ptr<Peer>> peers_;  // that are neighbours
+  std::map<size_t, std::unique_ptr<Peer>> peers_;  // the neighbours
   std::vector<std::unique_ptr<Peer>> removed_;
-  std::condition_variable look_;  // whether somebody is to be replaced
-  std::thread replacing_;         // if there ever were more peers than may be
+  std::condition_variable look_;  // wakes replacing_
+  std::thread replacing_;         // runs if peers ever exceeded the limit
 };
 
 }  // namespace rocksync

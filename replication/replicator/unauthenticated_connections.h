@@ -1,6 +1,6 @@
-// Connections that were accepted and have not proven their cluster's secret
-// yet: how many there may be, and which one goes if one more comes. Nothing is
-// read from them here, and whether a proof is one is for others to judge.
+// Bounds the accepted connections that have not proven their cluster's secret
+// yet, and chooses which one to close if one more comes. Nothing is read from
+// them here, and others judge their proofs.
 
 #ifndef ROCKSYNC_REPLICATION_REPLICATOR_UNAUTHENTICATED_CONNECTIONS_H_
 #define ROCKSYNC_REPLICATION_REPLICATOR_UNAUTHENTICATED_CONNECTIONS_H_
@@ -14,7 +14,8 @@
 
 namespace rocksync {
 
-// Of one replicator, or of all databases of a shared port. Thread-safe.
+// The list of these connections, of one replicator or of all databases of a
+// shared port. Thread-safe.
 class UnauthenticatedConnections {
  public:
   explicit UnauthenticatedConnections(size_t most) : most_(most) {}
@@ -25,7 +26,8 @@ class UnauthenticatedConnections {
  private:
   friend class UnauthenticatedPlace;
 
-  // Makes room first, by OldestOfMost.
+  // Adds a connection. If the list is full, first closes the one that
+  // OldestOfMost chooses.
   void Add(Connection* connection);
   bool Remove(Connection* connection);
   void CloseOldestOfMost();
@@ -35,7 +37,7 @@ class UnauthenticatedConnections {
   std::list<Connection*> connections_;  // oldest first
 };
 
-// One of these connections, as long as this is there or until Leave.
+// The place of a connection in the list, held until Leave or destruction.
 class UnauthenticatedPlace {
  public:
   // `connection` must outlive this.
@@ -48,16 +50,16 @@ class UnauthenticatedPlace {
   UnauthenticatedPlace(const UnauthenticatedPlace&) = delete;
   UnauthenticatedPlace& operator=(const UnauthenticatedPlace&) = delete;
 
-  // How many of them there may be.
+  // Returns how many connections the list may hold.
   size_t most() const { return list_->most(); }
 
-  // To be called once the peer has proven the secret, or is refused. False: the
-  // connection was closed before, to make room.
+  // Gives up the place, once the peer has proven the secret or is refused.
+  // Returns false if the connection was closed before, to make room.
   bool Leave();
 
  private:
   const std::shared_ptr<UnauthenticatedConnections> list_;
-  Connection* connection_;  // null: has left
+  Connection* connection_;  // null after Leave
 };
 
 }  // namespace rocksync

@@ -1,6 +1,6 @@
-// Which pairs a replica accepts at all, whatever it has stored: none that is
-// too far ahead of its clock, and no tombstone that is collected. Of two that
-// it accepts, conflict.h says which one stays.
+// Which pairs a replica accepts at all, whatever it has stored: none whose
+// version is too far ahead of its clock, and no tombstone that is collected. Of
+// two that it accepts, conflict.h says which one stays.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_ACCEPTANCE_H_
 #define ROCKSYNC_REPLICATION_SESSION_ACCEPTANCE_H_
@@ -11,17 +11,18 @@
 
 namespace rocksync {
 
-// Versions further ahead of this replica's wall clock than `max_ahead_ms` are
-// held back: not applied, and its clock does not follow them.
+// Returns whether a version is further ahead of this replica's wall clock than
+// `max_ahead_ms`. Such a version is held back: it is not applied, and the
+// replica's clock does not follow it.
 constexpr bool TooFarAhead(const Version& version, uint64_t wall_ms,
                            uint64_t max_ahead_ms) {
   const uint64_t at = WallMs(version);
   return at > wall_ms && at - wall_ms > max_ahead_ms;
 }
 
-// How far a peer's reading of its clock (a Version.time) is believed: a clock
-// that is too far ahead will be corrected one day, and must not look rolled
-// back then.
+// Returns a peer's reading of its clock (a Version.time) as far as it is
+// believed: a clock that is too far ahead will be corrected one day, and must
+// not look rolled back then.
 constexpr uint64_t Trusted(uint64_t reading, uint64_t wall_ms,
                            uint64_t max_ahead_ms) {
   return TooFarAhead({.time = reading, .replica = 0}, wall_ms, max_ahead_ms)
@@ -29,8 +30,9 @@ constexpr uint64_t Trusted(uint64_t reading, uint64_t wall_ms,
              : reading;
 }
 
-// A tombstone that all members have (tombstone_gc.h): to every reader it is not
-// there, and no replica accepts it. With stable time 0 nothing is collected.
+// Returns whether a tombstone is collected: all members have it
+// (tombstone_gc.h), so no reader sees it and no replica accepts it. With stable
+// time 0 nothing is collected.
 constexpr bool IsCollected(bool tombstone, const Version& version,
                            uint64_t stable_time) {
   return tombstone && stable_time > 0 && version.time <= stable_time;

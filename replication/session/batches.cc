@@ -40,7 +40,8 @@ absl::Status Batches::ReceiveProposal(std::string_view body, bool narrower) {
   LeafBatchHead head;
   const absl::Status status = DecodeLeafBatch(body, &head);
   if (!status.ok()) return status;
-  // The batch that was read ahead has more leaves, and so would the next.
+  // The batch that was read ahead has too many leaves, and so would the next
+  // one.
   peer_narrows_ |= read_ahead_.has_value();
   read_ahead_.reset();
   if (narrower && head.leaves.size() >= leaves_.size()) {
@@ -93,7 +94,7 @@ void Batches::TakeAllLeaves() {
   only_ = true;
 }
 
-// A failure shows again when the batch is read for good.
+// Ignores a failure, which shows again when the batch is read for good.
 void Batches::ReadAhead() {
   if (peer_narrows_ || read_ahead_) return;
   absl::StatusOr<LeafBatch> batch = LeafBatch::Load(

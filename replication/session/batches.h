@@ -1,7 +1,8 @@
-// Leaf batches: the leaves that were found to differ, worked off some at a
-// time. A side proposes a batch; the other one holds the same, asks for fewer
-// leaves, or begins rounds over it (rounds.h). A batch that is over is closed.
-// What follows on it is for the comparison to decide (comparison.h).
+// Leaf batches: the leaves that were found to differ are worked off some at a
+// time. A side proposes a batch; the other one answers that it holds the same,
+// asks for fewer leaves, or begins rounds over the batch (rounds.h). A batch
+// that is over is closed. The comparison decides what follows on it
+// (comparison.h).
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_BATCHES_H_
 #define ROCKSYNC_REPLICATION_SESSION_BATCHES_H_
@@ -22,63 +23,68 @@
 
 namespace rocksync {
 
-// Grammar of use, for each batch:
-//   ( ( ProposeNext | Propose | ReceiveProposal ReadAnswer )+ | TakeAllLeaves )
+// The leaf batches of one side, one after the other. Grammar of use, for each:
+//   ( ( ProposeNext | Propose | ReceiveProposal Decide ProposeFewer? )+
+//     | TakeAllLeaves )
 //   ( ( Differ | ReceiveDiffers ) and rounds() until they are over )*
 //   ( Close | Abandon )
 class Batches {
  public:
-  // What to say to a batch that the peer proposed.
+  // The answer to a batch that the peer proposed.
   enum class Answer : uint8_t {
     kEqual,
     kDiffers,
-    kFewer,  // it is too much for this side, and has fewer leaves now
+    kFewer,  // too much for this side, so the batch has fewer leaves now
   };
 
-  // `parts` must outlive it.
+  // `parts` must outlive this object.
   explicit Batches(ComparisonParts* parts) : parts_(parts) {}
 
-  // This side knows of leaves that are not closed.
+  // Returns whether this side knows of differing leaves that are not closed.
   bool any_left() const { return !Next().empty(); }
-  // Proposes some of them; false: there are none.
+  // Proposes some of those leaves. Returns false if there are none.
   bool ProposeNext(Turn* turn);
-  // `expected`: what differs in them.
+  // Proposes these leaves. `expected`: what differs in them.
   void Propose(std::vector<uint32_t> leaves, const Expectation& expected,
                Turn* turn);
-  // While a batch of this side is proposed: it must have fewer leaves than
-  // that, `narrower`.
+  // Takes a batch that the peer proposes. `narrower`: a batch of this side is
+  // proposed, and the peer's must have fewer leaves.
   absl::Status ReceiveProposal(std::string_view body, bool narrower);
-  // Nothing is said yet.
+  // Chooses the answer to the peer's proposal, without sending anything.
   Answer Decide();
-  // Says that it has fewer leaves.
+  // Proposes the batch with the fewer leaves that Decide left in it.
   void ProposeFewer(Turn* turn) { SendProposal(turn); }
-  // The sets are compared at once: the only batch has all leaves.
+  // Makes a batch of all leaves, the only one: the sets are compared at once.
   void TakeAllLeaves();
   bool only() const { return only_; }
-  // Of the batch that is proposed or open.
+  // The leaves of the batch that is proposed or open.
   const std::vector<uint32_t>& leaves() const { return leaves_; }
 
-  // While the peer has its turn: the leaves of a batch that was proposed most
-  // likely differ, and are read then.
+  // Reads the leaves of the proposed batch while the peer has its turn, since
+  // they most likely differ.
   void ReadAhead();
 
-  // A round begins, at the first of which they open; the peer has `peer_count`
-  // elements in the batch.
+  // Begins a round and tells the peer, which has `peer_count` elements in the
+  // batch. The first round opens the batch.
   absl::Status Differ(uint64_t peer_count, Turn* turn);
   absl::Status ReceiveDiffers(std::string_view body);
-  // The peer begins one instead of a summary: Rounds.
+  // Takes a Differs by which the peer begins a round instead of sending a
+  // summary: see Rounds.
   absl::Status ReceiveDiffersAgain(std::string_view body);
-  // Null unless the batch is known to differ.
+  // The rounds over the batch, or null unless it is known to differ.
   Rounds* rounds() const { return rounds_.get(); }
 
-  // The elements of the peer in the batch that it proposed.
+  // The number of elements that the peer has in the batch that it proposed.
   uint64_t peer_count() const { return peer_digest_.count; }
-  // A batch in rounds beside which all leaves are closed, and equal.
+  // Returns whether the batch is in rounds and all other leaves are closed, and
+  // equal.
   bool last() const;
-  // What this side holds beside such a batch: then both are told of all.
+  // Returns the digest of all other leaves if this is the last() batch, else 0:
+  // summaries of the last batch are of everything.
   Digest Beside() const;
 
-  // Both sides hold the same in it now, or differ by what one of them refuses.
+  // Both close the batch: both sides hold the same in it now (Close), or differ
+  // only by what one of them refuses (Abandon).
   void Close();
   void Abandon();
   bool abandoned() const { return abandoned_; }
@@ -89,21 +95,21 @@ class Batches {
         parts_->locator.peer_total(),
         parts_->context.options->max_batch_elements);
   }
-  // What this side holds in the batch now.
+  // Returns the digest of what this side holds in the batch now.
   Digest Held() const {
     return rounds_ ? rounds_->merged() : parts_->location.Sum(leaves_);
   }
   void SendProposal(Turn* turn);
-  // What the exchange that this side begins over the batch is told.
+  // Tells the exchange that this side begins over the batch what to expect.
   void Expect();
   void Open();
 
   ComparisonParts* const parts_;
   std::vector<uint32_t> leaves_;  // of the batch that is proposed or open
-  Expectation expected_;          // of them
+  Expectation expected_;          // what differs in leaves_
   Digest peer_digest_;            // of the batch that the peer proposed
-  std::optional<LeafBatch> read_ahead_;  // of a batch that is proposed
-  bool peer_narrows_ = false;            // one that was read ahead
+  std::optional<LeafBatch> read_ahead_;  // the proposed batch
+  bool peer_narrows_ = false;            // batches: reading ahead is in vain
   bool only_ = false;
   bool abandoned_ = false;
   std::unique_ptr<Rounds> rounds_;

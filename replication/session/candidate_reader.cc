@@ -9,11 +9,11 @@
 namespace rocksync {
 namespace {
 
-// What an entry that was found takes in memory, with a short key.
+// Memory of an entry that was found, with a short key.
 constexpr size_t kFoundBytes = 144;
-// Entries that are found at once.
+// Entries that are looked up at once.
 constexpr size_t kSlice = 1024;
-// Of a key, as far as anybody knows beforehand.
+// The assumed size of a key before it is read.
 constexpr size_t kKeyBytes = 32;
 
 bool KeyBefore(const IndexEntry& a, const IndexEntry& b) {
@@ -67,7 +67,7 @@ bool CandidateReader::all_are_covered() const {
 CandidateReader::Found CandidateReader::Find(uint32_t ordinal) {
   const LeafBatch& batch = *context_.batch;
   if (by_key_) return FindByKey(ordinal);
-  const auto behind = [&] {  // covered since they were read
+  const auto behind = [&] {  // the front was covered since it was read
     return !ahead_.empty() && ahead_.front().first != ordinal;
   };
   const bool is_candidate = next_ > 0 && candidates_[next_ - 1] == ordinal;
@@ -122,7 +122,7 @@ bool CandidateReader::SortMore() {
         unsorted_.push_back(ordinals[taken]);
         continue;
       }
-      // At least one goes, whatever its size.
+      // At least one entry is taken, whatever its size.
       if (bytes + entry->key.size() > max_bytes && count + taken > 0) break;
       bytes += entry->key.size();
       sorted_.Add(ordinals[taken], *entry);
@@ -182,7 +182,7 @@ void CandidateReader::ReadAhead() {
     }
     ahead_.emplace_back(ordinals[i], std::move(found[i]));
   }
-  // As many as are expected to fill half of what may be read.
+  // The next read takes as many as should fill half of max_bytes_.
   const size_t fitting = max_bytes_ / 2 * ordinals.size() / bytes;
   read_ahead_ =
       std::clamp<size_t>(fitting, 1, std::min(kMaxPairs, 4 * ordinals.size()));

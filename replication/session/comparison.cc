@@ -206,7 +206,7 @@ absl::Status Comparison::AnswerTotal(Turn* turn) {
     return SendEqual(turn);
   }
   if (batches_.any_left()) {
-    stage_ = Stage::kChoosing;  // this side found more
+    stage_ = Stage::kChoosing;  // this side knows of more leaves
     return absl::OkStatus();
   }
   if (batches_.abandoned()) return End(EndReason::kRefused);
@@ -294,8 +294,8 @@ absl::Status Comparison::Locate(double expected, Turn* turn) {
 }
 
 absl::Status Comparison::Choose(Turn* turn) {
-  // Never before one batch is done, or sessions that take long to find out
-  // where they differ would expire one after the other.
+  // A session does not expire before one batch is done; otherwise sessions that
+  // take long to find out where they differ would expire one after the other.
   if (parts_.snapshot.Expired() && parts_.context.report->batches > 0) {
     return End(EndReason::kExpired);
   }

@@ -1,7 +1,8 @@
-// What two replicas differ in: summaries of the whole sets and the answers to
-// them, down to the leaves in which the sets differ. These are worked off, and
-// the whole is compared again. This moves from stage to stage (stages.h); what
-// is said and merged there is the part's that handles the stage.
+// The comparison of two replicas: summaries of the whole sets and the answers
+// to them, down to the leaves in which the sets differ. The leaves are worked
+// off, and the whole sets are compared again. A comparison moves from stage to
+// stage (stages.h); the part that handles a stage decides what is said and
+// merged there.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_COMPARISON_H_
 #define ROCKSYNC_REPLICATION_SESSION_COMPARISON_H_
@@ -27,43 +28,45 @@
 
 namespace rocksync {
 
-// Grammar of use, once Hello was said or received:
+// One side of a comparison. Grammar of use, once Hello was said or received:
 //   ( Build | Receive* EndTurn )* until over()
-// A second comparison (VerifyTask) summarises nothing: its keys are listed at
-// once.
+// A second look (VerifyTask) needs no summaries: its keys are listed at once.
 class Comparison {
  public:
-  // `hello`: of the initiator.
+  // `hello` is that of the initiator.
   Comparison(Role role, const PartContext& context, const Hello& hello,
              ExchangeSeries exchanges, SessionSnapshot snapshot);
 
-  // What this side holds, the leaves of batches that are over as merged.
+  // The digest of what this side holds, with the leaves of closed batches as
+  // merged.
   const Digest& total() const { return parts_.location.total(); }
 
-  // Unavailable: it cannot go on, as a family came or went.
+  // Returns Unavailable if the comparison cannot go on, as a family was created
+  // or dropped.
   absl::Status CheckHolds() const {
     return parts_.snapshot.storage().CheckHolds();
   }
 
-  // Whether a message may follow on what was said last.
+  // Returns whether a message may follow on what was said last.
   bool Expects(MessageType type, uint8_t flags) const;
-  // A message that is expected. No other may follow in a turn once answering().
+  // Takes a message that is expected. No other may follow in the same turn once
+  // answering().
   absl::Status Receive(MessageType type, uint8_t flags, std::string_view body);
   absl::Status EndTurn(MessageType last, bool idle);
   absl::Status Build(Turn* turn);
-  // While the peer has its turn.
+  // Reads ahead while the peer has its turn.
   void ReadAhead() {
     if (stage_ == Stage::kBatchSent) batches_.ReadAhead();
   }
 
-  // The peer summarised, and it is for this side to answer.
+  // True if the peer has sent a summary that this side has to answer.
   bool answering() const { return Answers(stage_); }
-  // After Build: the same turn may go on with another piece.
+  // True after Build if the same turn may go on with another piece.
   bool more() const { return stage_ == Stage::kRound && rounds()->more(); }
-  // After Build: nothing is left to send but answers to what comes.
+  // True after Build if nothing is left to send but answers to what comes.
   bool idle() const { return work() != nullptr && work()->idle(); }
   bool over() const { return stage_ == Stage::kOver; }
-  // Why it is over, unless both sides hold the same.
+  // Why the comparison is over, unless both sides hold the same.
   std::optional<EndReason> end() const { return end_; }
 
  private:
@@ -71,16 +74,17 @@ class Comparison {
   absl::Status ReceiveProposal(std::string_view body, uint8_t flags);
   absl::Status ReceiveDiffers(std::string_view body, uint8_t flags);
 
-  // In this side's turn, one for each stage that is answered.
+  // Answer the peer in this side's turn, one function for each stage.
   absl::Status Answer(Turn* turn);
   absl::Status AnswerHello(Turn* turn);
   absl::Status AnswerTotal(Turn* turn);
   absl::Status AnswerProposal(Turn* turn);
   absl::Status AnswerRound(Turn* turn);
 
-  // `expected`: see LeafLocator.
+  // Says Locate. `expected`: see LeafLocator.
   absl::Status Locate(double expected, Turn* turn);
-  // Unless the session has to end. A whole-set round is over.
+  // Says Locate again, unless the session has to end. Closes the whole-set
+  // round, if one is open.
   absl::Status LocateAgain(Turn* turn);
   absl::Status Choose(Turn* turn);
   absl::Status BuildRound(Turn* turn);
@@ -89,11 +93,11 @@ class Comparison {
   absl::Status SendEqual(Turn* turn);
   absl::Status End(EndReason reason);
 
-  // Those that are open, or null.
+  // The rounds that are open, or null.
   Rounds* rounds() const {
     return whole_set_.rounds() ? whole_set_.rounds() : batches_.rounds();
   }
-  // Null unless something is shipped or listed.
+  // The work that ships or lists something now, or null.
   const RoundWork* work() const {
     return rounds() ? rounds()->work() : second_look_.get();
   }

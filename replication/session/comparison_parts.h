@@ -27,14 +27,14 @@ struct ComparisonParts {
   ComparisonParts(const ComparisonParts&) = delete;
   ComparisonParts& operator=(const ComparisonParts&) = delete;
 
-  // For the rounds of a batch, which this outlives.
+  // Returns the context of the rounds of a batch. REQUIRES: this outlives them.
   RoundsContext ForRounds() {
     return {.part = context,
             .snapshot = &snapshot,
             .exchanges = &exchanges,
             .verify = &verify};
   }
-  // More than this side compares at once.
+  // Returns whether this is more than this side compares at once.
   bool TooLarge(uint64_t elements) const {
     return elements > context.options->max_batch_elements;
   }

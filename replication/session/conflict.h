@@ -1,6 +1,6 @@
-// What apply decides: of two pairs of one key, which one stays. The same rule
-// on every replica, for local writes, for pairs received and for a session's
-// accounting, or replicas would never agree.
+// The conflict rule: which of two pairs of one key stays. It is the same on
+// every replica, for local writes, for received pairs and for a session's
+// accounting; otherwise replicas would never agree.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_CONFLICT_H_
 #define ROCKSYNC_REPLICATION_SESSION_CONFLICT_H_
@@ -19,13 +19,15 @@ struct Contender {
   ElementHash hash;  // Beats ignores that of a tombstone
 };
 
-// True if `a` replaces `b`: a strict total order over the pairs of one key.
+// Returns true if `a` replaces `b`: a strict total order over the pairs of one
+// key.
 //   1. The later version wins.
 //   2. Of equal versions a tombstone wins. (A version is issued once, so this
 //      decides only after damage; it keeps the order total.)
 //   3. Of two live pairs of one version the greater element hash wins. This
-//      decides between unversioned pairs, which all have version 0. It is a
-//      cryptographic one, down to the values: pairs that differ are not equal.
+//      decides between unversioned pairs, which all have version 0. The hash is
+//      cryptographic and covers the value, so that different pairs have
+//      different hashes.
 // Equal contenders do not beat each other.
 constexpr bool Beats(const Contender& a, const Contender& b) {
   if (a.version != b.version) return a.version > b.version;
@@ -33,26 +35,27 @@ constexpr bool Beats(const Contender& a, const Contender& b) {
   return !a.tombstone && a.hash > b.hash;
 }
 
-// Versions alone decide, unless they are equal.
+// The order of two versions, which decides alone unless they are equal.
 enum class VersionOrder : uint8_t { kOlder, kNewer, kEqualVersions };
 constexpr VersionOrder CompareVersions(const Version& a, const Version& b) {
   if (a == b) return VersionOrder::kEqualVersions;
   return a > b ? VersionOrder::kNewer : VersionOrder::kOlder;
 }
 
-// What the rule says of a pair from a peer and the pair that is stored for its
-// key at the same version. A version is issued once, so if two pairs of
-// one version differ, one of them is damaged, and a damaged pair never wins.
+// The verdict of the rule on a peer's pair and the stored pair of the same key
+// at the same version. A version is issued once, so if two pairs of one version
+// differ, one of them is damaged, and a damaged pair never wins.
 enum class AtOneVersion : uint8_t {
-  kSame,            // they are one pair
+  kSame,            // both are one pair
   kTheirs,          // theirs replaces the stored one
   kStored,          // the stored one stays
-  kStoredIfIntact,  // it stays, unless its value no longer reads as it was
-                    // hashed: then theirs replaces it
+  kStoredIfIntact,  // the stored one stays, unless its value no longer matches
+                    // its hash: then theirs replaces it
 };
 
-// `theirs_is_hashed`: false for an offer of a live pair that does not say its
-// hash. Hashes of two tombstones are compared, too.
+// Applies the rule to two pairs of one version. `theirs_is_hashed`: false for
+// an offer of a live pair that does not say its hash. Hashes of two tombstones
+// are compared, too.
 constexpr AtOneVersion ContendAtOneVersion(const Contender& theirs,
                                            const Contender& stored,
                                            bool theirs_is_hashed = true) {

@@ -1,5 +1,5 @@
-// What two replicas hold for one key, where that is not the same, and whether
-// it still is not at a second look. Pure.
+// A difference: what two replicas hold for one key, where that is not the same,
+// and whether it still differs at a second look. Pure.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_DIFFERENCE_H_
 #define ROCKSYNC_REPLICATION_SESSION_DIFFERENCE_H_
@@ -17,7 +17,7 @@ struct Held {
   enum class State : uint8_t { kNothing = 0, kTombstone = 1, kLive = 2 };
   State state = State::kNothing;
   Version version;   // unless kNothing
-  ElementHash hash;  // of kLive only: a tombstone is its version
+  ElementHash hash;  // of kLive only: a tombstone's version is enough
 };
 
 // True if both are the same element, or both are nothing.
@@ -39,10 +39,10 @@ enum class DifferenceKind : uint8_t {
 // REQUIRES: not Same(mine, theirs).
 DifferenceKind KindOf(const Difference& difference);
 
-// Two looks at one key, the later one second. False if what differed at first
-// was on its way: the side that was behind has since come to what the other
-// had then, or beyond. A key that is always being written to is therefore not
-// different as long as each write arrives in the end.
+// Compares two looks at one key, the later one second. Returns false if the
+// difference was in flight at the first look: the side that was behind now has
+// what the other had then, or something later. So a key that is written all the
+// time does not count as different as long as each write arrives in the end.
 bool StillDiffers(const Difference& first, const Difference& now);
 
 }  // namespace rocksync

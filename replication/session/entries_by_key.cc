@@ -5,7 +5,7 @@
 namespace rocksync {
 namespace {
 
-// A number of the order of its first eight bytes.
+// Returns a number that is ordered as the first eight bytes of `key` are.
 uint64_t BeginOf(std::string_view key) {
   uint64_t begin = 0;
   for (size_t i = 0; i < sizeof begin; ++i) {

@@ -1,4 +1,4 @@
-// Many index entries in order of their keys, in little memory.
+// Holds many index entries in order of their keys, in little memory.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_ENTRIES_BY_KEY_H_
 #define ROCKSYNC_REPLICATION_SESSION_ENTRIES_BY_KEY_H_
@@ -14,7 +14,7 @@
 
 namespace rocksync {
 
-// Entries of elements of a batch, without their hashes, which the batch has.
+// The entries of a batch's elements, without their hashes, which the batch has.
 // Grammar of use: ( Clear Add* Sort ( Next Pop )* )*
 class EntriesByKey {
  private:
@@ -29,23 +29,23 @@ class EntriesByKey {
   };
 
  public:
-  // Memory of an entry, beside the bytes of its key.
+  // Memory of an entry, besides the bytes of its key.
   static constexpr size_t kEntryBytes = sizeof(Packed);
 
-  // Memory for so many entries, with as many bytes of keys together; what was
-  // there is gone.
+  // Drops what was there, and reserves memory for `entries` entries with
+  // `key_bytes` bytes of keys together.
   void Clear(size_t entries, size_t key_bytes);
   void Add(uint32_t ordinal, const IndexEntry& entry);
-  // By family, and then by the bytes of the key.
+  // Sorts by family, and then by the bytes of the key.
   void Sort();
 
   bool empty() const { return next_ == entries_.size(); }
-  // REQUIRES of these three: not empty.
+  // REQUIRES, for these three: !empty().
   uint32_t ordinal() const { return entries_[next_].ordinal; }
   IndexEntry Next(const LeafBatch& batch) const;
   void Pop() { ++next_; }
 
-  // None is left that is not covered.
+  // True if every entry that is left is covered.
   bool all_are_covered(const LeafBatch& batch) const;
 
  private:

@@ -11,18 +11,20 @@
 namespace rocksync {
 namespace {
 
-// A session over many leaf batches need not explain them all.
+// Bytes of explanations from which on further exchanges are not explained, as
+// in a session over many leaf batches.
 constexpr size_t kMaxPlanText = 500;
-// Two elements are of one overwritten key.
+// Overwritten keys per element: each key has two elements.
 constexpr double kMostlyOverwritten = 0.5;
-// What a search for leaves takes for a leaf.
+// Bits that a search for leaves takes for each leaf that differs.
 constexpr double kSearchedAgainBits = 25;
-// Standard error of what is expected by a search that took all leaves.
+// Standard error of the expectation from a search that took all leaves.
 constexpr double kErrorOfEstimate = 0.3;
-// Passes over a sketch where leaves were searched for: what two passes leave is
-// left to the next exchange, which comes anyway.
+// Passes over a sketch in a session that has searched for leaves: what two
+// passes leave is left to the next exchange, which comes anyway.
 constexpr uint32_t kPassesAfterSearch = 2;
-// Of a few leaves that are left each has three elements more often than one.
+// Most differences that ExpectFew adds: where few leaves are left, each has
+// three differing elements more often than one.
 constexpr double kMoreThanCountsTell = 16;
 
 }  // namespace
@@ -61,7 +63,7 @@ void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
                            uint64_t peer_count, bool again,
                            std::optional<uint64_t> own_count) {
   ExchangeOptions options = std::exchange(next_, options_);
-  // Both sides know the answer then.
+  // If either side is empty, both know the answer.
   if (own_count.value_or(mine.size()) == 0 || peer_count == 0) {
     expected_left_ = 0;
     known_.emplace(

@@ -1,5 +1,5 @@
 // The exchanges of one session, one after the other. Each has a mapping seed of
-// its own, so that what one hides the next one finds.
+// its own, so that an element that one exchange hides is found by the next.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_EXCHANGE_SERIES_H_
 #define ROCKSYNC_REPLICATION_SESSION_EXCHANGE_SERIES_H_
@@ -23,10 +23,10 @@
 
 namespace rocksync {
 
-// The mapping seed of a session's exchange of this number, from 0.
+// Returns the mapping seed of the session's exchange with this number, from 0.
 MappingSeed ExchangeSeed(const SessionSeed& seed, uint64_t exchange);
 
-// How a search makes symbols of leaves (leaf_symbols.h).
+// The key and size of the symbols of leaves in a search (leaf_symbols.h).
 struct SymbolKey {
   MappingKey key;
   int bits = kMinSymbolBits;
@@ -36,59 +36,63 @@ struct SymbolKey {
 // or probably lacks.
 struct Candidates {
   std::vector<uint32_t> missing_there;
-  bool exact = false;                   // hardly anything is hidden or in vain
-  Expectation expected;                 // of a search: in these leaves
+  bool exact = false;    // hardly any is hidden or offered in vain
+  Expectation expected;  // of a search: what differs in them
   std::vector<LeafDifference> by_leaf;  // of a search, if known
   bool one_sided = false;  // the peer has no element that is missing here
 };
 
-// Grammar of use:
+// Runs exchanges and searches for leaves. Grammar of use:
 //   ( ( Begin | BeginSearch ) ( Build | Receive )* ( TakeCandidates | Stop ) )*
 class ExchangeSeries {
  public:
-  // `report` must outlive it.
+  // `report` must outlive this object.
   ExchangeSeries(const ExchangeOptions& options, const SessionSeed& seed,
                  SessionReport* report)
       : options_(options), seed_(seed), report_(report), next_(options) {}
 
-  // `mine` and `positions`, those of its keys if it has any, must outlive the
-  // exchange. `again`: the exchange before was over these elements too, but for
-  // what it found. `own_count`: see NewExchange.
+  // Begins an exchange. `mine` and `positions` (of the elements' keys, if they
+  // have any) must outlive it. `again`: the previous exchange was over these
+  // elements, too, except for what it found. `own_count`: see NewExchange.
   void Begin(Role role, std::span<const ElementHash> mine,
              std::span<const uint64_t> positions, uint64_t peer_count,
              bool again, std::optional<uint64_t> own_count = std::nullopt);
-  // The exchange that the peer has begun is not joined.
+  // Skips the number of an exchange that the peer has begun and this side does
+  // not join.
   void Skip() { ++begun_; }
-  // Of the next exchange: another search follows it, whatever it leaves.
+  // Tells the next exchange that another search follows it, whatever it leaves.
   void ExpectSearch() { next_.passes = 1; }
-  // Of the next exchange, which a search for leaves follows if it leaves
-  // something.
+  // Tells the next exchange what to expect, and that a search for leaves
+  // follows if it leaves something.
   void ExpectFound(const Expectation& expected);
-  // Of the next exchange: few, and none should be left.
+  // Tells the next exchange that little differs, and that none of it should be
+  // left.
   void ExpectFew(const Expectation& expected);
-  // About how many elements the exchange before has hidden.
+  // About how many elements the previous exchange has hidden.
   double expected_left() const { return expected_left_; }
-  // About in how many places elements are left by the exchange before, if it
-  // was over keyed elements: two of one key are in one.
+  // About at how many positions the previous exchange has left elements, if
+  // those have keys: both elements of an overwritten key are at one position.
   double PlacesLeft() const {
     return leaves_keys_ ? expected_left_ / 2 : expected_left_;
   }
-  // Of the next exchange, by an estimate or, `learned`, by what another like it
-  // has found.
+  // Tells the next exchange what to expect, by an estimate or, if `learned`, by
+  // what a similar exchange has found.
   void ExpectAbout(const Expectation& expected, bool learned);
-  // Of the next exchange: see ExchangeOptions::many_differ.
+  // Sets ExchangeOptions::many_differ for the next exchange.
   void ExpectMany();
-  // Keys, of the elements that differed in the exchange before, and in those
-  // that it came again after: 0 unless nearly all were overwritten.
+  // The number of overwritten keys as a share of the elements that differed in
+  // the previous exchange, and in those that it repeated: 0 unless nearly all
+  // were overwritten.
   double overwritten_share() const { return overwritten_share_; }
-  // PureLeaves the leaves that differ, but for those that are closed. The
-  // candidates are leaves, and come on one side only; the other side stops.
-  // `initiator`: its elements. `expected` and `most`: see LeafSearchOptions.
-  // Not in mode Bloom.
+  // Begins a search for the leaves that differ, except closed ones. Its
+  // candidates are leaves, and only one side gets them; the other side stops.
+  // `initiator`: number of the initiator's elements. `expected` and `most`: see
+  // LeafSearchOptions. REQUIRES: not in mode kBloom.
   void BeginSearch(Role role, std::span<const Digest> leaves,
                    const std::vector<bool>& closed, uint64_t initiator,
                    double expected, double most);
-  // Unless round trips matter, as its estimates are too coarse then.
+  // True if parities may be sent: not if round trips matter, as the estimates
+  // are too coarse then.
   bool may_send_parities() const {
     return options_.mode == ExchangeMode::kAdaptive &&
            options_.prefer == Prefer::kBytes;
@@ -96,16 +100,16 @@ class ExchangeSeries {
   bool searches() const { return options_.mode == ExchangeMode::kAdaptive; }
   absl::Status Receive(std::string_view payload);
   void Build(Turn* turn);
-  // Once, when the exchange is done; nullopt before.
+  // Returns the candidates, once, when the exchange is done; nullopt before.
   std::optional<Candidates> TakeCandidates();
-  // The peer has found the leaves.
+  // Ends a search: the peer has found the leaves.
   void Stop();
-  // Of the latest search, which has ended.
+  // The symbols' key of the latest search that has ended.
   const SymbolKey& symbol_key() const { return symbol_key_; }
 
  private:
   void Explain(const ExchangeReport& report);
-  // Keeps what outlives the search that has ended.
+  // Keeps what outlives the search, which has ended.
   void EndSearch();
 
   const ExchangeOptions options_;
@@ -113,14 +117,14 @@ class ExchangeSeries {
   SessionReport* const report_;
   uint64_t begun_ = 0;
   ExchangeOptions next_;      // options_, and what is expected
-  double expected_left_ = 0;  // differences the last one may have hidden
-  bool leaves_keys_ = false;  // they are of overwritten keys
+  double expected_left_ = 0;  // differences that the last one may have hidden
+  bool leaves_keys_ = false;  // expected_left_ are of overwritten keys
   double overwritten_share_ = 0;
-  bool searched_ = false;  // so what an exchange leaves is searched for again
+  bool searched_ = false;  // leaves were searched for, and will be again
   std::unique_ptr<Exchange> exchange_;
-  LeafSearch* search_ = nullptr;  // if exchange_ is one
+  LeafSearch* search_ = nullptr;  // exchange_, if it is a search
   SymbolKey symbol_key_;
-  std::optional<Candidates> known_;  // without an exchange
+  std::optional<Candidates> known_;  // candidates known without an exchange
 };
 
 }  // namespace rocksync

@@ -14,8 +14,9 @@
 namespace rocksync {
 namespace {
 
-// The peer's elements in a leaf in which this side holds so many, by what the
-// counts differ by mod 4: where that is two, it may be either way.
+// Returns the number of the peer's elements in a leaf in which this side has
+// `mine`. `count`: the difference of the two numbers, mod 4; if it is two,
+// either side may have two more.
 uint64_t PeerCount(uint64_t mine, uint8_t count) {
   if (count == kOneMoreHere) return std::max<uint64_t>(mine, 1) - 1;
   if (count == kOneMoreThere) return mine + 1;
@@ -50,7 +51,7 @@ absl::Status FoundBySearch::Propose(
   head.expected = static_cast<uint64_t>(std::ceil(expected_.differences));
   head.overwritten = static_cast<uint64_t>(expected_.overwritten);
   for (const LeafDifference& one : finds->asked) {
-    // Theirs minus mine.
+    // The peer needs theirs minus mine.
     head.asked.push_back({one.leaf, -one.sum & SumMask(key.bits)});
     asked_.push_back(one.leaf);
   }
@@ -72,7 +73,8 @@ absl::Status FoundBySearch::Receive(std::string_view body) {
     return Malformed(MessageType::kLeafBatch, "leaves out of range");
   }
   Drop();
-  // The peer does not say where it has found elements of its own.
+  // The peer does not say where it has found elements of its own: here these
+  // are taken to be as many as those that it asks for.
   ExpectLeft(static_cast<double>(head.unknown.size() + 2 * head.asked.size()));
   exchange_begins_ = head.asked.empty() && !head.unknown.empty();
   if (exchange_begins_) {
@@ -99,7 +101,8 @@ absl::Status FoundBySearch::LookUp(
     asked_.push_back(one.leaf);
     failed_.push_back(failed);
     if (!failed) continue;
-    // The peer has one element less than this side, unless it is five or more.
+    // The counts differ by one mod 4: the peer most likely has one element less
+    // than this side.
     set_peer_count(peer_count_ +
                    std::max<uint64_t>(location_->leaves()[one.leaf].count, 1) -
                    1);
@@ -136,8 +139,9 @@ std::vector<uint32_t> FoundBySearch::LeavesToExchange() const {
   return leaves;
 }
 
-// Of leaves that differ by so many elements on average, chance has three in a
-// share of mean^2 / 6. An element that fits these is taken for the only one.
+// With `mean` differing elements a leaf, a share of mean^2 / 6 of the leaves
+// that differ has three by chance. An element that fits these is taken for the
+// only one.
 void FoundBySearch::ExpectLeft(double differing) {
   const double leaves = location_->leaf_count();
   const double mean = differing / leaves;

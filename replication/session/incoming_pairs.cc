@@ -18,8 +18,8 @@ absl::StatusOr<Judgement> IncomingPairs::Judge(MessageType type,
   if (pair.family >= context_.storage->FamilyCount()) {
     return Malformed(type, "unknown family");
   }
-  // Twice: one that was offered may win against the pair that answered it, and
-  // then comes as a pair.
+  // Twice as many: a pair that was offered may win against the pair that
+  // answered it, and is then sent as well.
   if (++judged_ > 2 * context_.peer_count) {
     return Malformed(type, "more pairs than the peer has elements");
   }
@@ -94,7 +94,7 @@ Verdict IncomingPairs::CompareEqualVersions(const WirePair& pair,
     case AtOneVersion::kStoredIfIntact:
       break;
   }
-  // It goes there as a pair, and the peer compares.
+  // With kBeaten this side's pair is sent to the peer, which compares.
   return Unreadable(context_.snapshot->ReadValue(own).status())
              ? Verdict::kWanted
              : Verdict::kBeaten;
@@ -111,7 +111,7 @@ absl::Status IncomingPairs::Take(Pair pair, std::optional<uint32_t> own) {
                     {context_.storage->PositionOf(pair.family, pair.key),
                      context_.storage->HashOf(pair)}});
   pairs_.push_back(std::move(pair));
-  // A session with little memory holds no more of pairs than of a turn.
+  // A session with little memory holds no more bytes of pairs than of a turn.
   const size_t max_bytes = std::min(kBatchBytes, options_->max_turn_bytes);
   if (pairs_bytes_ < max_bytes && pairs_.size() < kBatchPairs) {
     return absl::OkStatus();
@@ -119,7 +119,8 @@ absl::Status IncomingPairs::Take(Pair pair, std::optional<uint32_t> own) {
   return Apply();
 }
 
-// The snapshot leaves a pair of its key out: now the key is in the merged set.
+// Uncounts a pair that the snapshot leaves out: its key is in the merged set
+// now.
 absl::Status IncomingPairs::CountIn(const Pair& pair) {
   if (context_.report->left_out == 0) return absl::OkStatus();
   const absl::StatusOr<bool> left_out =

@@ -3,7 +3,7 @@
 // set of the leaf batch.
 //
 // Judging and accounting go by the snapshot, applying goes by what is stored
-// now: local writes during the session change the second and not the first.
+// now: local writes during the session change only what is stored.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_INCOMING_PAIRS_H_
 #define ROCKSYNC_REPLICATION_SESSION_INCOMING_PAIRS_H_
@@ -24,41 +24,42 @@
 namespace rocksync {
 
 enum class Verdict : uint8_t {
-  kWanted,   // it beats what the snapshot holds for its key
-  kKnown,    // the snapshot holds exactly it
-  kBeaten,   // the snapshot holds one that beats it
-  kRefused,  // it would win, but may not: too far ahead, or too large
+  kWanted,   // the pair beats what the snapshot holds for its key
+  kKnown,    // the snapshot holds exactly this pair
+  kBeaten,   // the snapshot holds a pair that beats it
+  kRefused,  // the pair would win, but is too far ahead, or too large
 };
 
 struct Judgement {
   Verdict verdict = Verdict::kRefused;
-  // The element that the snapshot holds for the key, if any.
+  // The ordinal of the element that the snapshot holds for the key, if any.
   std::optional<uint32_t> own;
-  bool equal_versions = false;  // with that element
+  bool equal_versions = false;  // of the pair and that element
 };
 
 class IncomingPairs {
  public:
-  // `options` must outlive it. The peer may offer and send together at most
-  // twice as many pairs as it said it has elements in the leaf batch.
+  // `options` must outlive this object. The peer may offer and send together at
+  // most twice as many pairs as it said it has elements in the leaf batch.
   IncomingPairs(const RoundContext& context, const SessionOptions* options)
       : context_(context), options_(options) {}
 
-  // Judges a pair; one with a value must come with all of it.
-  // InvalidArgument if it cannot belong here. Counts what it refuses.
+  // Judges a pair; if it has a value, all of it must be there. Returns
+  // InvalidArgument if the pair cannot belong here. Counts what it refuses.
   absl::StatusOr<Judgement> Judge(MessageType type, const WirePair& pair);
 
-  // Position of a pair that was judged last.
+  // The position of the pair that was judged last.
   uint64_t position() const { return position_; }
 
-  // Takes a pair judged kWanted whose value is there; `own` is from its
-  // Judgement. Applies once enough have come.
+  // Takes a pair that was judged kWanted, with its value; `own` is from its
+  // Judgement. Applies the pairs taken once there are enough.
   absl::Status Take(Pair pair, std::optional<uint32_t> own);
-  // Counts a pair that was refused after the fact, or whose value never came.
+  // Counts a pair that was refused after it was judged, or whose value never
+  // came.
   void Refuse() { ++refused_; }
   absl::Status Apply();
 
-  // Pairs that were refused, held back or unreadable.
+  // The number of pairs that were refused, held back or unreadable.
   uint64_t refused() const { return refused_; }
   uint64_t judged() const { return judged_; }
 

@@ -16,7 +16,7 @@ absl::Status IncomingValues::ReceiveChunk(std::string_view body) {
   if (chunk_bytes_ <= options_->max_value_bytes) {
     chunks_.append(body);
   } else {
-    std::string().swap(chunks_);  // too large for us: only its size is kept
+    std::string().swap(chunks_);  // too large here: only its size is kept
   }
   return absl::OkStatus();
 }
@@ -33,7 +33,7 @@ absl::Status IncomingValues::ReceiveValues(std::string_view body) {
     if (!GetVarint64(&body, &size)) {
       return Malformed(MessageType::kValues, "truncated size");
     }
-    if (size == 0) {  // it does not read there any more
+    if (size == 0) {  // the peer cannot read it any more
       if (chunk_bytes_ > 0) {
         return Malformed(MessageType::kValues, "chunks of no value");
       }
@@ -78,7 +78,8 @@ absl::Status IncomingValues::Complete(WirePair* pair, std::string* value) {
 }
 
 absl::Status IncomingValues::EndTurn() {
-  // Otherwise two sides, one of which sends nothing, would go on without end.
+  // Without this check, a session in which one side sends nothing would go on
+  // without end.
   if (earlier_to_come() && !came_) {
     return Malformed(MessageType::kValues,
                      "missing: none of those wanted came");

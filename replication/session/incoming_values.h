@@ -1,5 +1,5 @@
-// Values that come apart from their pairs: in chunks, and of offers whose value
-// was not in them.
+// Incoming values that come apart from their pairs: in chunks, or when they
+// were asked for because the offer did not hold them.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_INCOMING_VALUES_H_
 #define ROCKSYNC_REPLICATION_SESSION_INCOMING_VALUES_H_
@@ -19,18 +19,18 @@
 
 namespace rocksync {
 
-// Memory: one value of max_value_bytes, and the keys of pairs whose values were
-// asked for.
+// Completes pairs with values that come later. Memory: one value of
+// max_value_bytes, and the keys of pairs whose values were asked for.
 class IncomingValues {
  public:
-  // `options` and `pairs`, which takes pairs whose value has come, must outlive
-  // it.
+  // `pairs` takes pairs whose value has come. `options` and `pairs` must
+  // outlive this object.
   IncomingValues(const RoundContext& context, const SessionOptions* options,
                  IncomingPairs* pairs)
       : context_(context), options_(options), pairs_(pairs) {}
 
-  // The value of `pair`, of `value_size` bytes, is asked for; `own` as in
-  // IncomingPairs::Take.
+  // Notes that the value of `pair`, of `value_size` bytes, is asked for; `own`
+  // is as in IncomingPairs::Take.
   void Await(Pair pair, uint64_t value_size, std::optional<uint32_t> own) {
     awaited_.push_back({std::move(pair), value_size, own});
   }
@@ -41,10 +41,11 @@ class IncomingValues {
   // then holds what pair->value refers to.
   absl::Status Complete(WirePair* pair, std::string* value);
 
-  // InvalidArgument: the peer owed values, and the turn had none.
+  // Ends the peer's turn. Returns InvalidArgument if the peer owed values, and
+  // the turn had none.
   absl::Status EndTurn();
 
-  // Values of earlier turns' offers are to come, or the rest of one.
+  // True if values of earlier turns' offers are to come, or the rest of one.
   bool earlier_to_come() const {
     return awaited_before_turn_ > 0 || chunk_bytes_ > 0;
   }
@@ -59,7 +60,7 @@ class IncomingValues {
 
   absl::Status ReceiveValue(std::string_view rest);
   void PopAwaited();
-  // The chunks so far, which are then gone.
+  // Returns the chunks so far, and removes them.
   std::string TakeChunks();
 
   const RoundContext context_;
@@ -67,9 +68,9 @@ class IncomingValues {
   IncomingPairs* const pairs_;
   std::deque<Awaited> awaited_;
   size_t awaited_before_turn_ = 0;
-  bool came_ = false;  // in this turn
+  bool came_ = false;  // any value or chunk, in this turn
   std::string chunks_;
-  uint64_t chunk_bytes_ = 0;  // those that were thrown away included
+  uint64_t chunk_bytes_ = 0;  // including chunks that were thrown away
 };
 
 }  // namespace rocksync

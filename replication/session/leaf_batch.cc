@@ -95,7 +95,7 @@ void LeafBatch::CoverWholeSet(const Digest& total) {
   in_order_ = own_;
   own_ = positions_.size();
   read_ = own_;
-  state_.resize(own_, State::kCovered);  // what batches before gained
+  state_.resize(own_, State::kCovered);  // what earlier batches gained
   merged_ = total;
 }
 
@@ -118,7 +118,7 @@ bool LeafBatch::MayHold(uint64_t position) {
   const auto begin = positions_.begin();
   auto first = begin;
   if (last_ < own_ && positions_[last_] < position) {
-    // Steps from there that double, as it is most often near.
+    // Steps from last_ double, since the position is most often near.
     size_t step = 1;
     while (step < own_ - last_ && positions_[last_ + step] < position) {
       step *= 2;
@@ -206,8 +206,8 @@ void LeafBatch::Compact() {
   positions_.resize(own_);
   state_.resize(own_);
   hashes_.resize(own_);
-  // Not twice as much, as a vector that grows by itself takes: a session's
-  // memory is bounded by element.
+  // The exact size is reserved: a vector that grows by itself takes twice as
+  // much, and a session's memory is bounded by its number of elements.
   positions_.reserve(own_ + gained_.size());
   hashes_.reserve(own_ + gained_.size());
   for (const PlacedElement& one : gained_) {

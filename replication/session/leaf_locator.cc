@@ -11,11 +11,11 @@
 namespace rocksync {
 namespace {
 
-// Sets of fewer elements are compared without a search for leaves: there are
-// few elements in a leaf or none, so it would not read much less.
+// Sets of fewer elements are compared without a search for leaves: their leaves
+// have few elements or none, so a search would not read much less.
 constexpr uint64_t kFewestSearched = uint64_t{1} << 17;
-// Of sets that fit into memory, a search takes more bytes than it saves reading
-// beyond this share of leaves that differ.
+// Share of differing leaves beyond which a search, over sets that fit into
+// memory, takes more bytes than it saves reading.
 constexpr double kMaxLeavesInMemory = 1.0 / 16;
 
 }  // namespace

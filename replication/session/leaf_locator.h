@@ -1,5 +1,5 @@
-// Where two sets differ: which leaves, found by an exchange over all of them,
-// and found again while the sets differ still.
+// Finds the leaves in which two sets differ, by an exchange over all leaves,
+// and finds them again as long as the sets still differ.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_LEAF_LOCATOR_H_
 #define ROCKSYNC_REPLICATION_SESSION_LEAF_LOCATOR_H_
@@ -19,60 +19,62 @@
 
 namespace rocksync {
 
-// Grammar of use: ( Locate | Receive Answer ), then TakeLeaves after each
-// message of the exchange until it says that the exchange is done, or Stop; all
-// of that again.
+// Locates the leaves that differ. Grammar of use, as often as needed:
+//   ( Locate | Receive Answer ),
+//   then TakeLeaves after each message of the exchange until it returns true,
+//   or Stop
 class LeafLocator {
  public:
-  // Of a session, by both sides.
+  // Most locations of a session, those of both sides counted.
   static constexpr uint32_t kMaxLocations = 64;
 
-  // Both are used as long as this lives.
+  // `location` and `exchanges` must outlive this object.
   LeafLocator(const PartContext& context, Location* location,
               ExchangeSeries* exchanges)
       : context_(context), location_(location), exchanges_(exchanges) {}
 
-  // How many elements the peer said that it has.
+  // The number of elements that the peer said it has.
   uint64_t peer_total() const { return peer_total_; }
   void set_peer_total(uint64_t elements) { peer_total_ = elements; }
-  // Said by either side.
+  // The number of Locates said by either side.
   uint32_t locations() const { return locations_; }
-  // Whether either side may say Locate once more.
+  // Returns whether either side may say Locate once more.
   bool may_locate() const { return locations_ < kMaxLocations; }
-  // While an exchange runs: it searches, and exchanges no hashes of leaves.
+  // While an exchange runs: true if it is a search, not one over hashes of
+  // leaves.
   bool searching() const { return searching_; }
 
-  // Whether sets that fit into one batch are compared by their leaves all the
-  // same: both are large, a search finds small differences without reading all
-  // of them, and reading all would not save more.
+  // Returns whether sets that fit into one batch are compared by their leaves
+  // all the same: both are large, a search finds small differences without
+  // reading all elements, and reading all would not save more.
   bool SearchPays() const;
 
-  // Begins an exchange, or says that all leaves are taken for different: true.
-  // `first`: it answers the initiator's Hello. `expected`: about how many
-  // leaves differ, 0 if that is not known.
+  // Says Locate. Begins an exchange and returns false, or takes all leaves for
+  // different and returns true. `first`: it answers the initiator's Hello.
+  // `expected`: about how many leaves differ, 0 if that is not known.
   bool Locate(bool first, double expected, Turn* turn);
 
-  // What the peer's Locate says; `first`: on our Hello. Nothing is changed if
-  // it is refused.
+  // Reads the peer's Locate, on which Answer acts. `first`: it answers this
+  // side's Hello. A Locate that is refused is not counted.
   absl::Status Receive(std::string_view body, uint8_t flags, bool first,
                        bool* everything);
   void Answer(bool everything);
 
-  // True once the exchange is done: the location knows the leaves.
+  // Returns true once the exchange is done: the location knows the leaves then.
   bool TakeLeaves();
-  // The peer says which leaves it has found, or that there are none. `batch`:
-  // those that it proposes first, ascending. If these are neighbours, and many,
-  // all leaves count as found.
+  // Ends the search: the peer says which leaves it has found, or that there are
+  // none. `batch`: those that it proposes first, ascending. If these are
+  // neighbours, and many, all leaves count as found.
   void Stop(const std::vector<uint32_t>& batch = {});
 
-  // Of the search, if they are known; once.
+  // Returns, once, by what the leaves of the search differ, if that is known.
   std::vector<LeafDifference> TakeDifferences() {
     return std::exchange(differences_, {});
   }
 
  private:
-  // What differs is on one side, mostly, and so much that an exchange over all
-  // elements saves more than a search for leaves saves reading.
+  // Returns whether so much differs, mostly on one side, that an exchange over
+  // all elements saves more than a search for leaves saves reading.
   bool ReadingAllPays() const;
   bool TooLarge(uint64_t elements) const {
     return elements > context_.options->max_batch_elements;

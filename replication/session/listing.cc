@@ -82,7 +82,7 @@ absl::StatusOr<Held> Listing::Take(uint32_t family, std::string_view key) {
   if (!found.ok()) return found.status();
   if (!found->has_value()) {
     if (context_.report->left_out > 0) {
-      // It comes to light: the two are told to differ by it.
+      // The pair comes to light: it is listed as a difference.
       const absl::StatusOr<bool> left_out =
           context_.snapshot->LeavesOut(family, key);
       if (!left_out.ok()) return left_out.status();
@@ -118,7 +118,7 @@ absl::Status Listing::ReceiveHoldings(std::string_view body) {
 
 void Listing::Found(Difference difference) {
   const bool same = Same(difference.mine, difference.theirs);
-  // A candidate that was none. At a second look the task wants to know.
+  // The candidate does not differ; only a second look wants to know that.
   if (same && context_.batch != nullptr) return;
   if (!same) ++context_.report->differences;
   if (!progress_->enough) {

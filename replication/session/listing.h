@@ -1,7 +1,7 @@
-// The second half of a round in a session that only compares: each side claims
-// what it holds of the keys that came to light, the responder answers the
-// initiator's claims with what it holds itself, and so the initiator knows
-// which keys differ, and how. Nothing is written.
+// Listing, the second half of a round in a session that only compares. Each
+// side claims what it holds of the keys that came to light, and the responder
+// answers the initiator's claims with what it holds itself. So the initiator
+// knows which keys differ, and how. Nothing is written.
 //
 // Every key that was claimed leaves the sets of both sides, whatever they hold
 // of it. So if the digests of what is left are equal, every difference has been
@@ -27,21 +27,21 @@
 
 namespace rocksync {
 
-// A turn holds no more claims, so that the answers to it are bounded.
+// Most claims in a turn, so that the answers to it are bounded.
 inline constexpr size_t kMaxClaimsPerTurn = size_t{1} << 16;
 
-// What the initiator wants to know, and whether that is known.
+// The initiator's task, and whether it knows enough.
 struct VerifyProgress {
   const VerifyTask* task = nullptr;  // null for the responder
   bool enough = false;
 };
 
-// Memory: the claims of one turn.
+// Lists the candidates of a round. Memory: the claims of one turn.
 class Listing final : public RoundWork {
  public:
-  // `candidates`: ordinals into the leaf batch, ascending. At a second look,
-  // which has no batch, the keys of the task are claimed instead. `progress`
-  // must outlive it.
+  // `candidates`: ordinals of the leaf batch, in order of position. At a second
+  // look, which has no batch, the keys of the task are claimed instead.
+  // `progress` must outlive this object.
   Listing(const RoundContext& context, VerifyProgress* progress,
           std::vector<uint32_t> candidates);
 
@@ -60,9 +60,9 @@ class Listing final : public RoundWork {
   absl::Status ReceiveHoldings(std::string_view body);
   void BuildHoldings(Turn* turn);
   absl::Status BuildClaims(Turn* turn);
-  // What is to be claimed next; nullopt: nothing any more.
+  // Returns what is to be claimed next; nullopt if nothing is left.
   absl::StatusOr<std::optional<Difference>> NextClaim();
-  // What this side holds for a key, which leaves its set.
+  // Returns what this side holds for a key, and removes that from its set.
   absl::StatusOr<Held> Take(uint32_t family, std::string_view key);
   void Found(Difference difference);
   bool reports() const { return progress_->task != nullptr; }
@@ -72,10 +72,10 @@ class Listing final : public RoundWork {
   const std::vector<uint32_t> candidates_;
   size_t next_candidate_ = 0;
   size_t next_key_ = 0;
-  bool claimed_now_ = false;        // in this turn
-  std::deque<Difference> claimed_;  // by the initiator, unanswered
-  std::vector<Held> answers_;       // of the responder, to be sent
-  size_t claims_of_turn_ = 0;       // of the peer
+  bool claimed_now_ = false;        // claimed something in this turn
+  std::deque<Difference> claimed_;  // claims of the initiator, unanswered
+  std::vector<Held> answers_;       // answers of the responder, to be sent
+  size_t claims_of_turn_ = 0;       // claims of the peer
   bool peer_idle_ = false;
   uint64_t sent_ = 0;
   uint64_t received_ = 0;

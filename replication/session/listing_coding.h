@@ -4,9 +4,9 @@
 //   claims   = ( family | key length | key | held )*
 //   holdings = held*
 //   held     = state (1) [| version] [| element's hash (16)]
-// Integers are varints, fixed ones in parentheses. State 0: nothing, 1: a
-// tombstone, 2: a live pair. The version follows states 1 and 2, coded as in
-// offers (pair_coding.h); the hash follows state 2.
+// Integers are varints; those of a fixed size have it in parentheses. State 0:
+// nothing, 1: a tombstone, 2: a live pair. The version follows states 1 and 2,
+// coded as in offers (pair_coding.h); the hash follows state 2.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_LISTING_CODING_H_
 #define ROCKSYNC_REPLICATION_SESSION_LISTING_CODING_H_
@@ -22,14 +22,14 @@
 
 namespace rocksync {
 
-// What its sender holds for a key. The view does not own.
+// What the sender of a claim holds for a key. The view does not own.
 struct Claim {
   uint32_t family = 0;
   std::string_view key;
   Held held;
 };
 
-// Appends to one body.
+// Appends claims and holdings to one body.
 class ListingEncoder {
  public:
   explicit ListingEncoder(std::string* body) : body_(body) {}
@@ -41,14 +41,14 @@ class ListingEncoder {
   VersionEncoder versions_;
 };
 
-// Reads one body, which must outlive it.
+// Reads claims and holdings from one body, which must outlive the decoder.
 class ListingDecoder {
  public:
-  // `type` is for messages.
+  // Errors name `type`.
   ListingDecoder(MessageType type, std::string_view body)
       : type_(type), rest_(body) {}
   bool done() const { return rest_.empty(); }
-  // Not when done().
+  // REQUIRES: !done().
   absl::Status NextClaim(Claim* claim);
   absl::Status NextHeld(Held* held);
 

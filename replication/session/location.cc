@@ -53,7 +53,7 @@ void Location::Found(const std::vector<uint32_t>& ordinals) {
   for (const uint32_t ordinal : ordinals) {
     found_.push_back(compared_[ordinal]);
   }
-  // `= {}` would keep their memory.
+  // Assigning `{}` would keep their memory.
   std::vector<uint32_t>().swap(compared_);
   std::vector<ElementHash>().swap(elements_);
 }

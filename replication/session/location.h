@@ -1,6 +1,6 @@
-// Where two large sets differ: which of the 2^16 leaves, and how a session has
-// got on with them. Leaves are closed batch by batch; the other leaves are
-// compared again afterwards.
+// The location of the difference of two large sets: which of the 2^16 leaves
+// differ, and how far a session has got with them. Leaves are closed batch by
+// batch; the other leaves are compared again afterwards.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_LOCATION_H_
 #define ROCKSYNC_REPLICATION_SESSION_LOCATION_H_
@@ -18,76 +18,79 @@
 
 namespace rocksync {
 
-// A leaf as an element of an exchange: the leading 128 bits of
+// Returns a leaf as an element of an exchange: the leading 128 bits of
 //   SHA-256("rocksync leaf" | leaf (4) | count (8) | digest (16)),
 // integers big-endian.
 ElementHash HashLeaf(uint32_t leaf, const Digest& digest);
 
 class Location {
  public:
-  // `leaves`: the digests of the snapshot, which must outlive it.
+  // `leaves` are the digests of the snapshot, and must outlive this object.
   explicit Location(std::span<const Digest> leaves);
 
-  // The whole set: closed leaves as merged, the others as of the snapshot and
-  // changes().
+  // The digest of the whole set: closed leaves as merged, the others as of the
+  // snapshot and changes().
   const Digest& total() const { return total_; }
   uint32_t leaf_count() const { return static_cast<uint32_t>(leaves_.size()); }
   bool IsClosed(uint32_t leaf) const { return closed_.Contains(leaf); }
   uint32_t closed_leaves() const { return closed_leaves_; }
-  // More than an eighth of all.
+  // Returns whether so many leaves are more than an eighth of all.
   bool AreMany(size_t leaves) const { return leaves > leaf_count() / 8; }
-  // All leaves, ascending.
+  // Returns all leaves, ascending.
   std::vector<uint32_t> AllLeaves() const;
 
-  // The elements of an exchange over the leaves that are not closed; valid
-  // until the next call.
+  // Returns the elements of an exchange over the leaves that are not closed;
+  // they are valid until the next call.
   std::span<const ElementHash> Elements();
-  // What that exchange found, as ordinals into Elements().
+  // Takes what that exchange found, as ordinals into Elements().
   void Found(const std::vector<uint32_t>& ordinals);
 
   // For a search: the digests of all leaves, and which of them are closed.
   std::span<const Digest> leaves() const { return leaves_; }
   const std::vector<bool>& closed() const { return closed_.bits(); }
-  // What a search found, ascending: nothing, if the peer knows it.
+  // Takes the leaves that a search found, ascending; none, if the peer knows
+  // them.
   void FoundLeaves(std::vector<uint32_t> leaves, const Expectation& expected) {
     Learn(leaves.size(), expected);
     learned_ = false;
     found_ = std::move(leaves);
   }
-  // So much differed in a batch of so many leaves; it will be alike in others.
+  // Learns what differed in a batch of `leaves` leaves; other leaves are
+  // expected to be alike.
   void Learn(size_t leaves, const Expectation& differed) {
     const double share = leaves == 0 ? 0 : 1 / static_cast<double>(leaves);
     per_leaf_ = {share * differed.differences, share * differed.overwritten};
     learned_ = true;
   }
-  // What is expected follows from a batch, and is no estimate.
+  // True if what is expected follows from a batch, and is no estimate.
   bool learned() const { return learned_; }
-  // In so many of the leaves found.
+  // Returns what is expected to differ in so many of the leaves found.
   Expectation Expected(size_t leaves) const {
     const auto count = static_cast<double>(leaves);
     return {count * per_leaf_.differences, count * per_leaf_.overwritten};
   }
-  // One side is empty: all leaves with elements differ.
+  // Takes all leaves with elements for different, since one side is empty.
   void FoundAll();
 
-  // The next leaves that were found and are not closed, ascending: as many
-  // as hold about max_elements on either side, at least one; empty if there
-  // are none. The peer's share of a leaf is taken from its total.
+  // Returns the next leaves that were found and are not closed, ascending: as
+  // many as hold about max_elements on either side, at least one; empty if
+  // there are none. The peer's share of a leaf is taken from its total.
   std::vector<uint32_t> NextBatch(uint64_t peer_total,
                                   uint64_t max_elements) const;
-  // `leaves`, of which the peer holds `peer_count` elements; fewer of them, at
-  // least one, if that is more than max_elements here or much more there.
+  // Returns `leaves`, in which the peer holds `peer_count` elements. Returns
+  // fewer of them, at least one, if that is more than max_elements here or much
+  // more there.
   std::vector<uint32_t> Narrow(std::vector<uint32_t> leaves,
                                uint64_t peer_count,
                                uint64_t max_elements) const;
 
-  // The digest of some leaves as of the snapshot.
+  // Returns the digest of some leaves as of the snapshot and changes().
   Digest Sum(const std::vector<uint32_t>& leaves) const;
 
-  // The leaves of a batch are done; `merged` is what they hold now.
+  // Closes the leaves of a batch; `merged` is what they hold now.
   void Close(const std::vector<uint32_t>& leaves, const Digest& merged);
-  // A whole-set round is over, and some leaves still differ. They are
-  // compared again as changed, by these changes too.
+  // Merges the changes of a whole-set round that is over. Leaves that still
+  // differ are compared again, as changed.
   void Merge(const MergedChanges& changes);
   const MergedChanges& changes() const { return changes_; }
 
@@ -99,10 +102,10 @@ class Location {
   LeafSet closed_;
   uint32_t closed_leaves_ = 0;
   std::vector<uint32_t> found_;  // ascending
-  Expectation per_leaf_;         // by the search, or batches before
+  Expectation per_leaf_;         // by the search, or earlier batches
   bool learned_ = false;
   std::vector<uint32_t> compared_;
-  std::vector<ElementHash> elements_;  // of compared_
+  std::vector<ElementHash> elements_;  // the hashes of compared_
 };
 
 }  // namespace rocksync

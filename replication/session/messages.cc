@@ -73,7 +73,7 @@ absl::Status DecodeWantBitmap(std::string_view body, std::vector<bool>* wants) {
   return absl::OkStatus();
 }
 
-// By type, from 1.
+// The names of messages, by type from 1.
 constexpr std::array<std::string_view, kMaxMessageType + 1> kMessageNames = {
     "unknown message",
     "Hello",
@@ -235,7 +235,7 @@ void PutLeafGaps(const std::vector<uint32_t>& leaves, std::string* out) {
   PutPositions(positions, kLeafCount, &bits);
 }
 
-// After their number.
+// Reads the runs that follow their number.
 absl::Status GetLeafRuns(uint64_t run_count, std::string_view* body,
                          std::vector<uint32_t>* leaves) {
   uint64_t next = 0;

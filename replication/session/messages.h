@@ -1,11 +1,12 @@
-// The messages of a session as bytes. docs/protocol.md is the prose.
+// The messages of a session as bytes. docs/protocol.md describes them in prose.
 //
 //   message = head (1 byte) | body
 //   head    = bits 0..4 type, bits 5 and 6 flags of the type,
 //             bit 7: the last message of this side's turn
 //
-// Encoders append; decoders take the whole body, bound every count before
-// anything is allocated, refuse what is left over, and name what is wrong.
+// Encoders append. Decoders take the whole body, bound every count before
+// anything is allocated, and refuse bytes that are left over; their errors name
+// what is wrong.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_MESSAGES_H_
 #define ROCKSYNC_REPLICATION_SESSION_MESSAGES_H_
@@ -21,12 +22,12 @@
 
 namespace rocksync {
 
-// What a side says; "the peer" is the side that it says it to.
+// The type of a message: what its sender says. "The peer" is its receiver.
 enum class MessageType : uint8_t {
   kHello = 1,      // a session begins: what the sender holds
   kEqual = 2,      // the sender holds what the peer summarised
-  kDiffers = 3,    // it does not; an exchange begins, the sender initiates it
-  kLocate = 4,     // it does not, and all is too much for one batch of leaves
+  kDiffers = 3,    // the sender holds something else; it initiates an exchange
+  kLocate = 4,     // the sender holds something else; it locates the leaves
   kLeafBatch = 5,  // leaves to compare next, and what the sender holds there
   kSummary = 6,    // what the sender holds after this round
   kPayload = 7,    // one payload of the running exchange
@@ -35,21 +36,22 @@ enum class MessageType : uint8_t {
   kWants = 10,     // which offers of the peer's last turn the sender wants
   kValues = 11,    // the values that the peer wanted, in order
   kChunk = 12,     // the beginning of a large value
-  kPairs = 13,     // whole pairs, unasked
+  kPairs = 13,     // whole pairs that were not asked for
   kAbandon = 14,   // the sides differ, but only by what one of them refuses
   kEnd = 15,       // the session is over, without a proof
   kSetup = 16,     // these three: see setup.h
   kConfirm = 17,
   kRefusal = 18,
   kClaims = 19,    // comparing only: what the sender holds of some keys
-  kHoldings = 20,  // the same of the keys that the peer claimed last
+  kHoldings = 20,  // comparing only: held of the peer's latest claims
   // Between sessions: see tombstone_gc.h.
   kAnnouncement = 21,
   kAuthHello = 22,  // these two, kProof and kFarewell: see authentication.h
   kChallenge = 23,
   kRequest = 24,  // these two: see admin_messages.h
   kReply = 25,
-  // Within a session, of no session: who has the turn still works on it.
+  // During a session, but not part of it: the sender has the turn and still
+  // works on it.
   kHeartbeat = 26,
   kProof = 27,
   kFarewell = 28,
@@ -59,10 +61,10 @@ enum class MessageType : uint8_t {
 };
 inline constexpr uint8_t kMaxMessageType = 30;
 
-// For messages, e.g. "Offers".
+// Returns the name of a type for error messages, e.g. "Offers".
 std::string_view MessageName(MessageType type);
 
-// What ships or lists pairs: see round_work.h.
+// Returns whether messages of this type ship or list pairs: see round_work.h.
 constexpr bool IsOfWork(MessageType type) {
   return (type >= MessageType::kOffers && type <= MessageType::kPairs) ||
          type == MessageType::kClaims || type == MessageType::kHoldings;
@@ -71,48 +73,55 @@ constexpr bool IsOfWork(MessageType type) {
 inline constexpr uint8_t kTypeMask = 0x1f;
 inline constexpr uint8_t kLastOfTurn = 0x80;
 
-// Flags of kHello. The second: an options byte follows the digest.
+// Flags of kHello: the sender prefers few round trips; an options byte follows
+// the digest.
 inline constexpr uint8_t kFlagPreferRoundTrips = 0x20;
 inline constexpr uint8_t kFlagHelloExtended = 0x40;
-// Flag of kDiffers: some elements that finds asked for were not found.
+// Flag of kDiffers: some elements that pure leaves asked for were not found.
 inline constexpr uint8_t kFlagFailed = 0x20;
-// Flags of kLocate. One side is empty, so no exchange: every leaf differs.
+// Flag of kLocate: no exchange, as one side is empty or has many more elements;
+// every leaf counts as different.
 inline constexpr uint8_t kFlagEverything = 0x20;
-// Leaves are searched for (leaf_search.h), rather than exchanged as elements.
+// Flag of kLocate: leaves are searched for (leaf_search.h), rather than
+// exchanged as elements.
 inline constexpr uint8_t kFlagSearch = 0x40;
-// Flag of kLeafBatch: the whole set, of which a search has found the elements
-// that differ, or their leaves (pure_leaves.h).
+// Flag of kLeafBatch: the batch is the whole set, in which a search has found
+// the elements that differ, or their leaves (pure_leaves.h).
 inline constexpr uint8_t kFlagPureLeaves = 0x20;
-// Flag of kSummary: of the whole set, not of the leaf batch.
+// Flag of kSummary: the summary is of the whole set, not of the leaf batch.
 inline constexpr uint8_t kFlagTotal = 0x20;
 // Flag of kSummary: the sender refused or could not read a pair of this batch.
 inline constexpr uint8_t kFlagRefused = 0x40;
 // Flag of the last message of a turn, if that is kDiffers, kPayload, kPass, one
-// of kOffers to kPairs, kClaims or kHoldings: nothing is left to send but
-// answers to what comes.
+// of kOffers to kPairs, kClaims or kHoldings: the sender has nothing left to
+// send but answers to what comes.
 inline constexpr uint8_t kFlagIdle = 0x40;
 
 struct Hello {
   Digest digest;  // of the whole snapshot
   bool prefer_round_trips = false;
-  bool bloom = false;                // exchanges in mode kBloom, at this rate:
-  uint16_t false_positive_rate = 0;  // in 1/65536, at least 1
+  bool bloom = false;                // exchanges are in mode kBloom
+  uint16_t false_positive_rate = 0;  // of kBloom, in 1/65536, at least 1
   bool batches = false;  // the sender cannot take its set in one batch
-  // Only compare: what differs is listed, nothing is shipped or written.
+  // The session only compares: what differs is listed, nothing is shipped or
+  // written.
   bool verify = false;
-  bool keys_only = false;  // with `verify`: only the keys that it claims
-  uint64_t left_out = 0;   // pairs that are in no digest, being quarantined
+  bool keys_only = false;  // with `verify`: only keys that the initiator claims
+  uint64_t left_out = 0;   // quarantined pairs, which are in no digest
 };
-// count | digest (16) [| options (1): bit 0 bloom, bit 1 batches, bit 2 verify,
-// bit 3 keys only, bit 4 pairs left out [| rate (2) if bloom] [| left out if
-// bit 4]], the options if kFlagHelloExtended is set.
+// The body of kHello:
+//   count | digest (16) [| options (1): bit 0 bloom, bit 1 batches,
+//   bit 2 verify, bit 3 keys only, bit 4 pairs left out
+//   [| rate (2) if bloom] [| left out if bit 4]]
+// with the options if kFlagHelloExtended is set.
 void EncodeHello(const Hello& hello, std::string* out, uint8_t* flags);
 absl::Status DecodeHello(std::string_view body, uint8_t flags, Hello* hello);
 
-// count | digest (16)
+// Appends count | digest (16).
 void EncodeDigest(const Digest& digest, std::string* out);
 
-// count | digest (16) [| pairs left out of them, unless 0]
+// The body of kSummary: count | digest (16) [| number of pairs left out of
+// them, unless 0].
 struct Summary {
   Digest digest;
   uint64_t left_out = 0;
@@ -120,7 +129,8 @@ struct Summary {
 void EncodeSummary(const Summary& summary, std::string* out);
 absl::Status DecodeSummary(std::string_view body, Summary* summary);
 
-// The body of kEqual: nothing, or pairs left out of what is equal, unless 0.
+// The body of kEqual: empty, or the number of pairs left out of what is equal,
+// unless 0.
 void EncodeLeftOut(uint64_t left_out, std::string* out);
 absl::Status DecodeLeftOut(MessageType type, std::string_view body,
                            uint64_t* left_out);
@@ -131,24 +141,26 @@ void EncodeCount(uint64_t count, std::string* out);
 absl::Status DecodeCount(MessageType type, std::string_view body,
                          uint64_t* count);
 
-// Leaves ascending. As runs of neighbours, each after `skipped` leaves:
+// The body of kLeafBatch, with ascending leaves. They are runs of neighbours,
+// each after `skipped` leaves:
 //   runs | runs x (2 * skipped + (taken > 1) [| taken - 2]) | count | digest
 // or, if it is known about how many elements differ there, the shorter of
-//   0 | expected | overwritten | leaves | count | digest | the leaves, gap
-//   coded 0 | expected | overwritten | 0 | runs, count and digest as above
+//   0 | expected | overwritten | leaves | count | digest | gap-coded leaves
+//   0 | expected | overwritten | 0 | runs, count and digest as above
 struct LeafBatchHead {
   std::vector<uint32_t> leaves;
   Digest digest;
-  uint64_t expected = 0;  // 0: unknown
-  // Keys of which both sides hold two of these elements, about.
+  uint64_t expected = 0;  // elements that differ, about; 0: unknown
+  // About how many keys have two of these elements, one on each side.
   uint64_t overwritten = 0;
 };
 void EncodeLeafBatch(const LeafBatchHead& batch, std::string* out);
 absl::Status DecodeLeafBatch(std::string_view body, LeafBatchHead* batch);
 
-// Which of `offers` offers are wanted. An empty body: all of them. Else a form
-// byte, 0: lengths of alternating runs, wanted first, the last left out;
-// 1: a bitmap, least significant bit first, spare bits 0. The shorter is sent.
+// The body of kWants: which of `offers` offers are wanted. It is empty if all
+// are. Else a form byte comes first; the shorter form is sent:
+//   0: lengths of alternating runs, wanted first, the last left out
+//   1: a bitmap, least significant bit first, spare bits 0
 void EncodeWants(const std::vector<bool>& wants, std::string* out);
 absl::Status DecodeWants(std::string_view body, size_t offers,
                          std::vector<bool>* wants);
@@ -157,23 +169,24 @@ enum class EndReason : uint8_t {
   kBusy = 1,         // in a session with another; come back later
   kUnavailable = 2,  // cannot compare now, the text says why
   kExpired = 3,      // a snapshot is too old, go on with a new session
-  kRefused = 4,      // all went across but what one side refuses
+  kRefused = 4,      // all was exchanged but what one side refuses
   kGaveUp = 5,       // too many rounds without agreement
-  kFailed = 6,       // storage failed here, the text says how
+  kFailed = 6,       // the sender's storage failed, the text says how
   kEnough = 7,       // comparing only: the initiator has seen enough
   kIndexBuild = 8,   // as kUnavailable, until an index build is over
 };
 inline constexpr size_t kMaxTextBytes = 512;
 struct End {
   EndReason reason = EndReason::kFailed;
-  // For people, cut to kMaxTextBytes; a decoded one is as EscapeText has it.
+  // For people. Cut to kMaxTextBytes when encoded, and escaped (EscapeText)
+  // when decoded.
   std::string text;
 };
-// reason (1) | text
+// The body of kEnd: reason (1) | text.
 void EncodeEnd(const End& end, std::string* out);
 absl::Status DecodeEnd(std::string_view body, End* end);
 
-// InvalidArgument: "<message>: <what>".
+// Returns InvalidArgument with the text "<message>: <what>".
 absl::Status Malformed(MessageType type, std::string_view what);
 
 }  // namespace rocksync

@@ -8,7 +8,7 @@
 namespace rocksync {
 namespace {
 
-// Hello but for what this side holds.
+// Returns the Hello but for what this side holds.
 Hello WishesOf(const PartContext& context) {
   const ExchangeOptions& exchange = context.options->exchange;
   const VerifyTask* const task = context.session->verify;
@@ -24,7 +24,7 @@ Hello WishesOf(const PartContext& context) {
   return hello;
 }
 
-// The initiator's wishes bind both sides.
+// Returns the options with the initiator's wishes, which bind both sides.
 ExchangeOptions Agreed(const Hello& hello, ExchangeOptions own) {
   own.prefer = hello.prefer_round_trips ? Prefer::kRoundTrips : Prefer::kBytes;
   own.mode = hello.bloom ? ExchangeMode::kBloom : ExchangeMode::kAdaptive;

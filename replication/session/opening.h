@@ -1,5 +1,5 @@
-// How a session opens: both sides take their snapshots, and the initiator's
-// Hello says what it holds and binds both to how they compare.
+// The opening of a session: both sides take their snapshots. The initiator's
+// Hello says what it holds, and binds both sides to how they compare.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_OPENING_H_
 #define ROCKSYNC_REPLICATION_SESSION_OPENING_H_
@@ -20,13 +20,15 @@
 
 namespace rocksync {
 
-// Grammar of use: SendHello | ReceiveHello AcceptHello
+// Opens one side of a session. Grammar of use:
+//   SendHello | ReceiveHello AcceptHello
 class SessionOpening {
  public:
   SessionOpening(const PartContext& context, const SessionSeed& seed)
       : context_(context), seed_(seed) {}
 
-  // Unavailable: storage cannot take a snapshot now, and says why.
+  // Both begin the comparison, and return Unavailable if storage cannot take a
+  // snapshot now; the message says why.
   absl::StatusOr<std::unique_ptr<Comparison>> SendHello(Turn* turn);
   absl::StatusOr<std::unique_ptr<Comparison>> AcceptHello() const;
 

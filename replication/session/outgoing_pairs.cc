@@ -8,14 +8,15 @@
 namespace rocksync {
 namespace {
 
-// Of the entries that are sorted, for each element that the session may hold
-// (BoundMemory): less than what an exchange took for it, which is over.
+// Bytes of sorted entries for each element that the session may hold
+// (BoundMemory): less than what its exchange took, which is over.
 constexpr size_t kEntryBytesPerElement = 48;
-// Likewise of values that are read ahead of offers, and of those that are kept
-// until the peer says which it wants.
+// Bytes for each such element of values that are read ahead of offers, and of
+// values that are kept until the peer says which it wants.
 constexpr size_t kValueBytesPerElement = 16;
 
-// A value that cannot be read now keeps nothing else from going.
+// Returns whether a status means that only this value cannot be read now, which
+// keeps no other pair from going.
 bool UnreadableValue(const absl::Status& status) {
   return !status.ok() && !absl::IsCancelled(status) &&
          !absl::IsInvalidArgument(status) && !absl::IsUnavailable(status);
@@ -148,7 +149,7 @@ absl::StatusOr<bool> OutgoingPairs::NextPair(const SendMode& terms,
       contested = winners_.front().contested;
       winners_.pop_front();
     } else if (terms.as_pairs) {
-      // Nothing that has to be in order of position comes after pairs.
+      // After pairs nothing follows that has to be in order of position.
       ordinal = terms.before ? candidates_.Next(terms.before)
                              : candidates_.NextByKey();
       contested = true;
@@ -207,7 +208,7 @@ absl::Status OutgoingPairs::BuildPairs(const SendMode& terms, Turn* turn) {
 }
 
 absl::Status OutgoingPairs::BuildOffers(const SendMode& terms, Turn* turn) {
-  // What is left of this piece would be few offers for a round trip.
+  // The rest of this piece would hold few offers for a round trip.
   more_ = turn->half_full() && !candidates_.at_end();
   if (more_) return absl::OkStatus();
   std::string body;
@@ -263,7 +264,7 @@ absl::StatusOr<bool> OutgoingPairs::Offer(uint32_t ordinal,
 // --- What is read -----------------------------------------------------------
 
 absl::StatusOr<bool> OutgoingPairs::Fetch(uint32_t ordinal, Outgoing* out) {
-  *out = Outgoing();  // nothing of one that was left out
+  *out = Outgoing();  // drops what a pair that was left out has set
   CandidateReader::Found found = candidates_.Find(ordinal);
   if (Unreadable(found.entry.status())) return Unread();
   if (!found.entry.ok()) return found.entry.status();
@@ -277,7 +278,7 @@ absl::StatusOr<bool> OutgoingPairs::Fetch(uint32_t ordinal, Outgoing* out) {
   return false;
 }
 
-// Peers would refuse it too, or call the message damaged.
+// A peer would refuse such a pair, too, or call the message damaged.
 bool OutgoingPairs::IsOversized(const Outgoing& pair) const {
   const size_t key_limit =
       pair.entry.tombstone ? kMaxKeyBytes

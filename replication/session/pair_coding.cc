@@ -15,7 +15,8 @@ uint64_t ZigZag(uint64_t from, uint64_t to) {
   return to >= from ? 2 * (to - from) : 2 * (from - to) - 1;
 }
 
-// Both arguments are below 2^50. False if the result is not in [0, kMaxMs].
+// Inverts ZigZag; returns false if the result is not in [0, kMaxMs]. REQUIRES:
+// both arguments are below 2^50.
 bool UnZigZag(uint64_t from, uint64_t code, uint64_t* to) {
   const uint64_t distance = (code + 1) / 2;
   if (code % 2 == 0) {

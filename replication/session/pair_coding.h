@@ -7,9 +7,9 @@
 //             [| counter], ms 0 before the first entry
 //   replica = its number in the order of first appearance in this body,
 //             followed, at the first appearance, by the id (8)
-// Integers are varints, fixed ones in parentheses. The value follows if the
-// kind is kWithValue; the value hash if it is kOnRequest and the version is 0
-// (unversioned pairs are ordered by it).
+// Integers are varints; those of a fixed size have it in parentheses. The value
+// follows if the kind is kWithValue; the value hash if it is kOnRequest and the
+// version is 0 (unversioned pairs are ordered by it).
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_PAIR_CODING_H_
 #define ROCKSYNC_REPLICATION_SESSION_PAIR_CODING_H_
@@ -29,11 +29,11 @@
 
 namespace rocksync {
 
-// A chunk, the beginning of a value, has this many bytes at least: with fewer
-// in each turn, a peer could keep a session busy for days over one value.
+// The fewest bytes of a chunk, which is the beginning of a value: with fewer in
+// each turn, a peer could keep a session busy for days over one value.
 inline constexpr size_t kLeastChunkBytes = size_t{64} << 10;
 
-// What travels of one pair. Views do not own.
+// A pair as it travels. The views do not own their bytes.
 struct WirePair {
   enum class Kind : uint8_t { kTombstone = 0, kWithValue = 1, kOnRequest = 2 };
   uint32_t family = 0;
@@ -45,10 +45,10 @@ struct WirePair {
   ElementHash hash;        // kOnRequest at version 0
 };
 
-// The same with `value`, which is the whole of it.
+// Returns the pair with `value`, which is the whole value.
 Pair OwnedPair(const WirePair& pair, std::string value);
 
-// Versions, each coded by its distance from the one before in the same body.
+// Encodes versions, each by its distance from the one before in the same body.
 class VersionEncoder {
  public:
   void Add(const Version& version, std::string* body);
@@ -60,7 +60,7 @@ class VersionEncoder {
 
 class VersionDecoder {
  public:
-  // Takes a version from the front of `*rest`; false if there is none.
+  // Takes a version from the front of `*rest`; returns false if there is none.
   [[nodiscard]] bool Next(std::string_view* rest, Version* version);
 
  private:
@@ -79,14 +79,14 @@ class PairEncoder {
   VersionEncoder versions_;
 };
 
-// Reads the entries of one body, which must outlive it.
+// Reads the entries of one body, which must outlive the decoder.
 class PairDecoder {
  public:
-  // `type` is for messages.
+  // Errors name `type`.
   PairDecoder(MessageType type, std::string_view body)
       : type_(type), rest_(body) {}
   bool done() const { return rest_.empty(); }
-  // Not when done().
+  // REQUIRES: !done().
   absl::Status Next(WirePair* pair);
 
  private:

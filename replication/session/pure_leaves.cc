@@ -12,13 +12,13 @@
 namespace rocksync {
 namespace {
 
-// Whether a keyed sum of so many bits tells the elements of a leaf apart: not,
-// if more than one would fit by chance.
+// Returns whether keyed sums, in symbols of so many bits, tell the elements of
+// a leaf apart: not, if more than one would fit by chance.
 bool Tells(uint64_t elements, int bits) {
   return 2 * elements <= uint64_t{SumMask(bits)};
 }
 
-// Of the leaves in the head of finds.
+// Flags in the first number of a PureLeavesHead.
 constexpr uint64_t kSomeUnknown = 1;
 constexpr uint64_t kSomeAsked = 2;
 

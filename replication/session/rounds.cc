@@ -12,14 +12,15 @@ namespace rocksync {
 namespace {
 
 // Rounds in a row that bring no candidate to light, although the digests
-// differ. A filter of rate 1/2 hides one difference so often with probability
-// 2^-20. If a side has refused something, one such round is enough.
+// differ, before the session gives up. A filter of rate 1/2 hides one
+// difference so often with probability 2^-20. If a side has refused something,
+// one such round is enough.
 constexpr uint32_t kMaxIdleRounds = 20;
-// Of what is missing on one side, a share that an exact exchange may have
+// The share of what is missing on one side that an exact exchange may have
 // hidden.
 constexpr double kMaxHidden = 0.01;
 
-// The elements found join the candidates, all in order of position.
+// Adds the elements found to the candidates, all in order of position.
 void AddFound(const LeafBatch& batch, const std::vector<uint32_t>& found,
               std::vector<uint32_t>* candidates) {
   if (found.empty()) return;
@@ -31,10 +32,11 @@ void AddFound(const LeafBatch& batch, const std::vector<uint32_t>& found,
             });
 }
 
-// What is missing there makes up for no more than that by which this side has
-// more: then it replaces nothing, and nothing there beats it. A little less of
-// it is what ids of a sketch that met have hidden, and at most as many elements
-// that only the peer has could be hidden behind that. Bloom filters hide many.
+// Returns whether the candidates are no more than the surplus of this side's
+// set. They then replace nothing at the peer, and nothing there beats them.
+// They may be a little fewer, as ids of a sketch that collide hide some; at
+// most as many elements that only the peer has could be hidden behind that.
+// Bloom filters hide many.
 bool OneSided(const Candidates& candidates, double mine, double theirs) {
   const auto missing = static_cast<double>(candidates.missing_there.size());
   return candidates.exact && mine - theirs >= missing &&
@@ -94,7 +96,7 @@ bool Rounds::surely_left() const {
          context_.exchanges->expected_left() > kSurelyLeft;
 }
 
-// What the peer sent before has come.
+// Everything that the peer sent before has come.
 absl::Status Rounds::ReceiveDiffersAgain(uint64_t count) {
   const absl::Status status = EndTurn(/*idle=*/true);
   if (!status.ok()) return status;
@@ -153,7 +155,7 @@ void Rounds::BeginExchange(Role role, uint64_t peer_count,
   BeginWork();
 }
 
-// Once the exchange is done.
+// Begins the work once the exchange is done.
 void Rounds::BeginWork() {
   std::optional<Candidates> candidates = context_.exchanges->TakeCandidates();
   if (candidates) BeginWork(*std::move(candidates));
@@ -177,8 +179,9 @@ void Rounds::BeginWork(Candidates candidates) {
   exchanging_ = false;
 }
 
-// What later rounds bring to light was hidden from the first one, and is
-// counted there for the peer.
+// Counts, for the report, pairs to be sent and received. Those to be received
+// are counted in the first round, and include what is hidden from it and comes
+// to light in later ones.
 void Rounds::Foresee(const Candidates& candidates) {
   const uint64_t missing_there = candidates.missing_there.size();
   SessionReport* const report = context_.part.report;
@@ -218,8 +221,8 @@ void Rounds::EndRound() {
   work_.reset();
 }
 
-// An entry has brought an element to one side, and has replaced one unless the
-// counts say that it was new there.
+// Each entry has brought an element to one side, and has replaced one unless
+// the counts say that it was new there.
 double Rounds::Differences() const {
   const double merged_counts = 2 * static_cast<double>(merged().count);
   return std::max(

@@ -24,12 +24,13 @@
 
 namespace rocksync {
 
-// Of one batch of leaves before the session gives up, and searches for leaves
-// in one session: bounds against a peer that never agrees.
+// Most rounds of one leaf batch before the session gives up: a bound against a
+// peer that never agrees.
 inline constexpr uint32_t kMaxRounds = 64;
 
-// If an exchange leaves more, another round follows without asking whether the
-// sides differ.
+// If more differences than this are expected to be left, what follows begins
+// without asking whether the sides differ: another round, or a search for
+// leaves.
 inline constexpr double kSurelyLeft = 1.5;
 
 struct RoundsContext {
@@ -39,84 +40,91 @@ struct RoundsContext {
   VerifyProgress* verify = nullptr;
 };
 
-// Grammar of use:
-//   ( ( Differ | DifferAgain | Begin | ReceiveDiffers | ReceiveDiffersAgain )
-//     ( Build | Receive* EndTurn )* )*
-// A round is over when complete(), or when the peer says so: EndRound.
+// The rounds of one side. Grammar of use:
+//   ( ( Differ | DifferAgain | Begin | BeginFound | ReceiveDiffers |
+//       ReceiveDiffersAgain ) ( Build | Receive* EndTurn )* )*
+// A round is over when complete(), or when the peer says so: then EndRound.
 class Rounds {
  public:
-  // What to say to the peer's summary of a round.
+  // The answer to the peer's summary of a round.
   enum class Answer : uint8_t {
     kEqual,
     kDiffers,  // another round
-    kRefused,  // all is there but what one side refuses or cannot read
+    kRefused,  // both hold all but what one side refuses or cannot read
     kGaveUp,
     kExpired,
   };
 
-  // `leaves`: ascending, as changed by `changes`, which must outlive it.
+  // `leaves` ascend. They are read as changed by `changes`, which must outlive
+  // this object.
   Rounds(const RoundsContext& context, std::vector<uint32_t> leaves,
          const MergedChanges* changes)
       : context_(context), leaves_(std::move(leaves)), changes_(changes) {}
 
-  // Before the first round: the leaves as read ahead.
+  // Takes the leaves as read ahead. REQUIRES: no round has begun.
   void TakeBatch(LeafBatch batch) { read_ = std::move(batch); }
 
-  // Before the first round: makes the batch the whole set, of this digest (the
-  // peer's has `peer_total` elements, of which at most `peer_count` differ). An
-  // exchange, if there is one, covers the leaves alone; `found` is shipped
-  // without one. There is one round, and Decide is not asked.
+  // Makes the batch the whole set, whose digest is `total`. The peer's set has
+  // `peer_total` elements, of which at most `peer_count` differ. An exchange,
+  // if there is one, covers the leaves alone; `found` is shipped without one.
+  // There is one round, and of the answers of Decide only kEqual counts.
+  // REQUIRES: no round has begun.
   void CoverWholeSet(const Digest& total, uint64_t peer_total,
                      uint64_t peer_count, std::vector<PlacedElement> found);
 
-  // Begins a round and says so. The peer has `peer_count` elements in the
-  // batch. `failed`: what is said, instead of a count, of finds that failed.
+  // Begins a round and tells the peer, which has `peer_count` elements in the
+  // batch. `failed`: the body about pure leaves that failed, sent instead of a
+  // count unless it is empty.
   absl::Status Differ(uint64_t peer_count, std::string_view failed, Turn* turn);
-  // After the first round: so much is probably left that another one follows at
-  // once. Then one side begins it, DifferAgain, and the other is told so. The
-  // exchange takes the two to have as many elements.
+  // After the first round another one follows at once if much is probably left
+  // (kSurelyLeft). Then one side begins it (DifferAgain), and the other one is
+  // told so (ReceiveDiffersAgain). The exchange takes both sides to have the
+  // same number of elements.
   bool may_differ_again() const { return rounds_ == 1; }
   bool surely_left() const;
   absl::Status DifferAgain(Turn* turn) {
     return Differ(batch_.merged().count, "", turn);
   }
   absl::Status ReceiveDiffersAgain(uint64_t count);
-  // Begins one of which the peer has been told.
+  // Begins a round of which the peer has been told.
   absl::Status Begin(uint64_t peer_count);
-  // The peer, which has `peer_count` elements in the batch, begins one.
-  // `own_count`: see NewExchange.
+  // Joins a round that the peer, which has `peer_count` elements in the batch,
+  // begins. `own_count`: see NewExchange.
   absl::Status ReceiveDiffers(uint64_t peer_count,
                               std::optional<uint64_t> own_count);
-  // Both sides begin a round without an exchange: all is found.
+  // Begins a round without an exchange, on both sides: all is found.
   absl::Status BeginFound();
 
-  // kPayload while an exchange goes on, else what RoundWork takes.
+  // Takes kPayload while an exchange runs, else what RoundWork takes.
   absl::Status Receive(MessageType type, std::string_view body);
   absl::Status EndTurn(bool idle);
   absl::Status Build(Turn* turn);
 
-  // An exchange goes on.
+  // True while an exchange runs.
   bool exchanging() const { return exchanging_; }
-  // A round had an exchange.
+  // True if a round had an exchange.
   bool exchanged() const { return exchanged_; }
-  // Null unless something is shipped or listed.
+  // The work that ships or lists something now, or null.
   const RoundWork* work() const { return work_.get(); }
-  // After Build: the same turn may go on with another piece.
+  // True after Build if the same turn may go on with another piece.
   bool more() const { return work_ && work_->more(); }
-  // After Build.
+  // True after Build if everything has been sent, and everything has come.
   bool complete() const { return work_ && work_->complete(); }
-  // Once a whole-set round is over.
+  // Returns what a whole-set round, which is over, has changed.
   MergedChanges Changes() const { return batch_.Changes(); }
   void EndRound();
 
-  // What this side holds in the batch by now, once a round has begun.
+  // The digest of what this side holds in the batch by now, once a round has
+  // begun.
   const Digest& merged() const { return batch_.merged(); }
-  // In how many elements the two sides differed, between rounds: pairs that one
-  // side lacked count once, pairs that were replaced twice.
+  // Returns in how many elements the two sides differed: pairs that one side
+  // lacked count once, pairs that were replaced twice. REQUIRES: no round is
+  // open.
   double Differences() const;
-  // This side refused or could not read a pair.
+  // True if this side refused or could not read a pair.
   bool refused() const { return refused_; }
-  // After a round, of which the peer says what it holds, and the same of pairs.
+  // Decides the answer after a round: the peer says that it holds `peer`, and
+  // whether it refused or could not read a pair.
   Answer Decide(const Digest& peer, bool peer_refuses) const;
 
  private:
@@ -126,7 +134,8 @@ class Rounds {
   void BeginWork();
   void BeginWork(Candidates candidates);
   void Foresee(const Candidates& candidates);
-  // Elements that this side and the peer compare: of the batch, or of all.
+  // The numbers of elements that this side and the peer compare: of the batch,
+  // or of the whole set.
   uint64_t mine() const {
     return found_ ? found_->total.count : batch_.hashes().size();
   }
@@ -148,12 +157,12 @@ class Rounds {
   bool exchanging_ = false;
   bool exchanged_ = false;
   uint64_t peer_count_ = 0;  // in the round that runs
-  double both_counts_ = 0;   // before the first one
-  uint64_t entries_ = 0;     // of the rounds that are over, but those in vain
+  double both_counts_ = 0;   // elements of both sides before the first one
+  uint64_t entries_ = 0;     // of rounds that are over, less those in vain
   std::unique_ptr<RoundWork> work_;
 
   uint32_t rounds_ = 0;
-  uint32_t idle_rounds_ = 0;  // the latest ones, in which no pair was sent
+  uint32_t idle_rounds_ = 0;  // the latest in a row without a pair sent
   bool refused_ = false;
 };
 

@@ -23,8 +23,9 @@
 namespace rocksync {
 namespace {
 
-// A turn that the peer may send, whatever its own options say. What it ships is
-// applied as it comes, and bounded by the entries that it may send.
+// The most bytes of a turn that are accepted, whatever the peer's own options
+// say. What the peer ships is not counted: it is applied as it comes, and
+// bounded by the number of entries allowed.
 constexpr size_t kMaxReceivedTurnBytes = size_t{40} << 20;
 
 MessageType TypeOf(std::string_view message) {
@@ -57,7 +58,7 @@ uint8_t KnownFlags(MessageType type) {
   }
 }
 
-// What is wrong with a message that may come in a session, but not now.
+// Returns why a message of this type cannot come now.
 std::string_view WhyNotNow(MessageType type) {
   switch (type) {
     case MessageType::kHello:
@@ -86,7 +87,7 @@ std::string_view WhyNotNow(MessageType type) {
   }
 }
 
-// What the peer is told of a failure of storage: the kind, no details.
+// Returns what the peer is told of a failure of storage: the kind, no details.
 std::string KindOf(const absl::Status& status) {
   if (status.GetPayload(kNoSpacePayload)) return kNoSpaceThere;
   std::string kind = absl::StatusCodeToString(status.code());
@@ -95,7 +96,7 @@ std::string KindOf(const absl::Status& status) {
   return kind + "; its log and `rocksync status` of it say why";
 }
 
-// What a peer is told of a status that is Unavailable.
+// Returns the End that tells the peer of a status that is Unavailable.
 End CannotCompare(const absl::Status& status) {
   return {IsIndexBuildError(status) ? EndReason::kIndexBuild
                                     : EndReason::kUnavailable,
@@ -105,9 +106,10 @@ End CannotCompare(const absl::Status& status) {
 constexpr char kIOErrorRemedy[] =
     "remove the cause, and restart this replica if it takes no writes";
 
-// An error of this replica's storage, so that whoever reads it beside the name
-// of the peer does not take it for the peer's. Others are as they were: what
-// the peer did wrong, and what is no fault of storage (an index build).
+// Marks an error of this replica's storage as such, so that an operator who
+// reads it beside the peer's name does not take it for the peer's. Returns
+// other errors unchanged: what the peer did wrong, and what is no fault of
+// storage (an index build).
 absl::Status NameWhose(const absl::Status& status) {
   const bool full = status.GetPayload(kNoSpacePayload).has_value();
   if (!full && !absl::IsInternal(status) && !absl::IsDataLoss(status)) {
@@ -117,7 +119,7 @@ absl::Status NameWhose(const absl::Status& status) {
   for (const absl::string_view kind : {"IO error: ", "Corruption: "}) {
     if (absl::ConsumePrefix(&text, kind)) break;
   }
-  // Unless it names one already.
+  // Some messages name a remedy already.
   const bool has_remedy = full || absl::StrContains(text, "rocksync: ");
   const char* const remedy =
       absl::IsDataLoss(status) ? kCorruptionRemedy : kIOErrorRemedy;
@@ -129,8 +131,8 @@ absl::Status NameWhose(const absl::Status& status) {
   return named;
 }
 
-// Whose turn it is, what a turn may hold, and how the session ends. What is
-// said in the turns is for the opening and then for the comparison to decide.
+// Decides whose turn it is, what a turn may hold, and how the session ends. The
+// opening, and then the comparison, decide what is said in the turns.
 class SessionImpl final : public Session {
  public:
   SessionImpl(Role role, const SessionOptions& options, const SessionSeed& seed,
@@ -171,7 +173,7 @@ class SessionImpl final : public Session {
                                   : absl::OkStatus();
   }
   void Fail(const absl::Status& status);
-  // In the peer's turn.
+  // Fails in the peer's turn.
   void FailOutOfTurn(const absl::Status& status);
   void Finish(EndReason reason, std::string_view text = "");
   absl::Status ReceiveEnd(std::string_view body);
@@ -187,11 +189,11 @@ class SessionImpl final : public Session {
   std::optional<Turn> turn_;
   bool passed_ = false;  // this side had nothing to say in its last turn
   size_t peer_turn_messages_ = 0;
-  size_t peer_turn_bytes_ = 0;  // but for what is shipped
+  size_t peer_turn_bytes_ = 0;  // without what is shipped
 
   SessionOpening opening_;
   std::unique_ptr<Comparison> comparison_;  // once the session is open
-  bool over_ = false;  // by an End or a failure, wherever the comparison is
+  bool over_ = false;  // by an End or a failure, in any stage of comparison_
 };
 
 // --- This side's turn -------------------------------------------------------
@@ -204,7 +206,7 @@ bool SessionImpl::NextMessage(std::string* out) {
   }
   const bool begins = turn_->pieces() == 0;
   while (!turn_->Ready() && !turn_->closed() && !over()) BuildPiece();
-  // Before what may take long to be sent.
+  // Progress is shown before messages that may take long to be sent.
   if (begins && report_.bytes_received > 0) ShowProgress();
   PairBytes pairs;
   if (!turn_->Pop(out, &pairs)) return false;
@@ -285,9 +287,9 @@ absl::Status SessionImpl::Receive(std::string_view message) {
   if (status.ok()) status = CheckHolds();
   if (status.ok()) return status;
   status_ = NameWhose(status);
-  // What the peer did wrong it is not told; nor, once it has said Equal of
-  // everything, what goes wrong here: to it the session is over, and what comes
-  // next is the Hello of another one.
+  // The peer is not told what it did wrong. Nor is it told what goes wrong here
+  // once it has said Equal of everything: to it the session is over, and the
+  // next message is the Hello of another one.
   const bool peer_is_done = was_over || over();
   over_ = true;
   if (peer_is_done || absl::IsInvalidArgument(status)) return status_;
@@ -302,7 +304,7 @@ absl::Status SessionImpl::CheckWhileWaiting() {
   return status_;
 }
 
-// All that a peer may say then is that it takes no more of this turn.
+// Out of turn the peer may only send an End: it takes no more of this turn.
 absl::Status SessionImpl::ReceiveOutOfTurn(std::string_view message) {
   constexpr auto kHead =
       static_cast<char>(static_cast<uint8_t>(MessageType::kEnd) | kLastOfTurn);
@@ -366,7 +368,7 @@ absl::Status SessionImpl::EndPeerTurn(MessageType last, bool idle) {
   peer_turn_messages_ = 0;
   peer_turn_bytes_ = 0;
   if (role_ == Role::kResponder) ++report_.round_trips;
-  if (!over()) {  // else whatever the peer owed will not come
+  if (!over()) {  // otherwise what the peer owed will not come
     if (comparison_) {
       const absl::Status status = comparison_->EndTurn(last, idle);
       if (!status.ok()) return status;
@@ -395,8 +397,9 @@ void SessionImpl::CountBytes(std::string_view message) {
 
 // --- The end ----------------------------------------------------------------
 
-// The peer is told that the session failed, but not the details, unless the
-// initiator fails before the peer knows of a session.
+// Ends the session with an error. The peer is told that the session failed, but
+// not the details, unless the initiator fails before the peer knows of a
+// session.
 void SessionImpl::Fail(const absl::Status& status) {
   status_ = NameWhose(status);
   report_.index_build |= IsIndexBuildError(status);
@@ -405,7 +408,7 @@ void SessionImpl::Fail(const absl::Status& status) {
   turn_.emplace(options_.max_turn_bytes);
   if (!opened) return;
   std::string body;
-  if (absl::IsUnavailable(status)) {  // as of families that come and go
+  if (absl::IsUnavailable(status)) {  // e.g. a family was created or dropped
     EncodeEnd(CannotCompare(status), &body);
   } else {
     EncodeEnd({EndReason::kFailed, KindOf(status)}, &body);
@@ -416,7 +419,8 @@ void SessionImpl::Fail(const absl::Status& status) {
 void SessionImpl::FailOutOfTurn(const absl::Status& status) {
   Fail(status);
   if (!turn_->empty()) turn_->Close(0);
-  // The peer may be long in hearing of it, and this holds the snapshot.
+  // The comparison holds the snapshot, and the peer may take long to hear of
+  // the failure.
   comparison_.reset();
 }
 
@@ -480,12 +484,14 @@ absl::Status SessionImpl::ReceiveEnd(std::string_view body) {
 }  // namespace
 
 void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options) {
-  // What finding out which leaves differ takes. It is free again by the time
-  // that a sketch of a batch is decoded, so the larger of the two counts.
+  // Memory per leaf while the leaves that differ are found. It is free again by
+  // the time that a sketch of a batch is decoded, so the larger of the two
+  // counts.
   constexpr size_t kLeafBytes = 40;
-  // The sums of a sketch, and what a session takes for anything at all.
+  // The sums of a sketch, and the fixed cost of a session.
   constexpr size_t kBaseBytes = size_t{256} << 10;
-  // An element of a batch, what an exchange makes of it, and what was gained.
+  // Memory per element of a batch, with what an exchange makes of it and with
+  // elements gained.
   constexpr size_t kElementBytes = 96;
   constexpr size_t kTurnShare = 64;
   const size_t fixed =

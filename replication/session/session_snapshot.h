@@ -17,7 +17,7 @@
 
 namespace rocksync {
 
-// What every part of a session is given of it; all outlive the parts.
+// The context of every part of a session; all of it outlives the parts.
 struct PartContext {
   const SessionContext* session = nullptr;
   const SessionOptions* options = nullptr;
@@ -29,7 +29,7 @@ class SessionSnapshot {
   static absl::StatusOr<SessionSnapshot> Take(const PartContext& context);
 
   const StorageSnapshot& storage() const { return *storage_; }
-  // For work on a batch; see RoundContext.
+  // Returns the context for work on a batch; see RoundContext.
   RoundContext ForRound(LeafBatch* batch, uint64_t peer_count) const {
     return {.storage = context_.session->storage,
             .snapshot = storage_.get(),
@@ -38,15 +38,17 @@ class SessionSnapshot {
             .batch = batch,
             .peer_count = peer_count};
   }
-  // The caller should rather start anew than begin something else.
+  // Returns true if the snapshot is so old that the caller should start a new
+  // session rather than begin something else.
   bool Expired() const;
 
-  // Before a pair travels: makes the snapshot durable, since nobody knows what
-  // the pair's sender may lose (design.md, "Tombstone garbage collection").
+  // Makes the snapshot durable, before a pair travels. Otherwise a crash could
+  // take from the sender what the peer has got, and nobody would know
+  // (design.md, "Tombstone garbage collection").
   absl::Status SyncSnapshot();
-  // Before a summary or a proof: makes durable what it says this side holds,
-  // that is the snapshot, what was applied, and what superseded a pair that
-  // came. Neither does anything in a session that only compares.
+  // Makes durable, before a summary or a proof, what these say that this side
+  // holds: the snapshot, what was applied, and what superseded a pair that
+  // came. Neither function does anything in a session that only compares.
   absl::Status SyncReceived();
 
  private:
@@ -57,7 +59,7 @@ class SessionSnapshot {
   PartContext context_;
   std::unique_ptr<StorageSnapshot> storage_;
   uint64_t taken_ms_;
-  std::optional<uint64_t> synced_pairs_;  // received before the last Sync
+  std::optional<uint64_t> synced_pairs_;  // pairs received before the last Sync
 };
 
 }  // namespace rocksync

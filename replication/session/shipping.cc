@@ -63,7 +63,7 @@ absl::Status Shipping::ReceiveOffer(const WirePair& pair) {
 
   const bool wanted = judgement->verdict == Verdict::kWanted;
   wants_.push_back(wanted);
-  // A value came, wanted or not.
+  // Counts a value that came in the offer, wanted or not.
   context_.report->CountOffered(wanted ? pair.key.size() : 0,
                                 pair.value.size());
   if (!wanted) {
@@ -92,8 +92,9 @@ absl::Status Shipping::CheckOrder(const WirePair& pair) {
   return absl::OkStatus();
 }
 
-// Whatever the verdict, my element of that key need not be offered any more.
-// If it beats what came, it is sent unasked, unless that happened before.
+// Covers this side's element of that key: whatever the verdict, it need not be
+// offered any more. If it beats what came, it is sent unasked, unless that
+// happened before.
 void Shipping::CoverOwn(const Judgement& judgement) {
   if (!judgement.own) return;
   LeafBatch* const batch = context_.batch;
@@ -131,8 +132,8 @@ absl::Status Shipping::ReceivePair(WirePair pair) {
   const bool covered =
       judgement->own && context_.batch->IsCovered(*judgement->own);
   CoverOwn(*judgement);
-  // I offered mine, the peer answered with its own of the same version, and
-  // mine beats it.
+  // This side offered its pair, the peer answered with its own of the same
+  // version, and this side's beats it.
   if (covered && judgement->equal_versions &&
       judgement->verdict == Verdict::kBeaten) {
     outgoing_.AddWinner(*judgement->own, /*contested=*/false);
@@ -162,7 +163,7 @@ absl::Status Shipping::EndTurn(bool idle) {
 
 absl::Status Shipping::Build(Turn* turn) {
   // What the peer waits for comes first: the answer to its offers, then values
-  // that it wants, and offers of our own once nothing else is owed.
+  // that it wants, and offers of this side once nothing else is owed.
   BuildWants(turn);
   const absl::Status status =
       outgoing_.Build(Terms(), /*turn_begins=*/turn->pieces() == 1, turn);
@@ -177,7 +178,7 @@ SendMode Shipping::Terms() const {
   SendMode terms;
   terms.as_pairs =
       context_.peer_count == 0 || one_sided_ || (follows && exact_);
-  // A follower waits until the offers have come past a position.
+  // A follower sends a candidate only once the offers have passed its position.
   if (follows && !peer_done_offering_) {
     terms.before = any_offer_ ? offer_position_ : 0;
   }

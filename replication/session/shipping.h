@@ -1,14 +1,14 @@
-// The second half of a round: both sides know candidates, elements of theirs
-// that the peer probably lacks. They are offered by key and version, and only
-// what wins travels.
+// Shipping, the second half of a round. Both sides know candidates, elements of
+// theirs that the peer probably lacks. These are offered by key and version,
+// and only what wins travels.
 //
 // The side that sends first leads: it offers its candidates in order of
-// position. The other answers each turn's offers by what it wants and by its
-// own winners, and follows with its remaining candidates up to where the
-// offers have come: those that an offer supersedes are left out. If the
-// exchange was exact it sends them as pairs, else it offers them too, since
-// the leader may hold newer ones that the filters hid. To a peer that holds
-// nothing, or has no candidates, pairs are sent without offers.
+// position. The other side follows: it answers each turn's offers by what it
+// wants and by its own winners, and then sends its remaining candidates up to
+// the position that the offers have reached, without those that an offer
+// supersedes. It sends them as pairs if the exchange was exact; else it offers
+// them, too, since the leader may hold newer ones that the filters hid. To a
+// peer that holds nothing, or has no candidates, pairs are sent without offers.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_SHIPPING_H_
 #define ROCKSYNC_REPLICATION_SESSION_SHIPPING_H_
@@ -30,11 +30,11 @@
 
 namespace rocksync {
 
-// Memory: that of incoming and outgoing pairs and values, and one bit for each
-// offer of the peer's last turn.
+// Ships the candidates of a round. Memory: that of incoming and outgoing pairs
+// and values, and one bit for each offer of the peer's last turn.
 class Shipping final : public RoundWork {
  public:
-  // `candidates` are of the leaf batch. `options` must outlive it.
+  // `candidates` are of the leaf batch. `options` must outlive this object.
   Shipping(const RoundContext& context, const SessionOptions* options,
            Candidates candidates);
 
@@ -66,7 +66,7 @@ class Shipping final : public RoundWork {
   SendMode Terms() const;
 
   const RoundContext context_;
-  const bool exact_;      // my candidates are all that the peer lacks
+  const bool exact_;      // this side's candidates are all that the peer lacks
   const bool one_sided_;  // and the peer has nothing that beats them
   Part part_ = Part::kUndecided;
 
@@ -75,11 +75,11 @@ class Shipping final : public RoundWork {
   OutgoingPairs outgoing_;
 
   // The peer's offers.
-  std::vector<bool> wants_;  // of those of its last turn
-  uint64_t in_vain_ = 0;     // not wanted
+  std::vector<bool> wants_;  // which ones of its last turn this side wants
+  uint64_t in_vain_ = 0;     // offers that were not wanted
   bool peer_idle_ = false;
   bool peer_done_offering_ = false;
-  // The last one.
+  // The last offer.
   bool any_offer_ = false;
   uint64_t offer_position_ = 0;
   uint32_t offer_family_ = 0;

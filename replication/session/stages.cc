@@ -3,7 +3,7 @@
 namespace rocksync {
 namespace {
 
-// Messages as bits, told apart by the flags that make other ones of them.
+// Kinds of messages as bits; some flags make a kind of their own.
 constexpr uint32_t kEqual = 1 << 0;
 constexpr uint32_t kDiffers = 1 << 1;
 constexpr uint32_t kFailedFinds = 1 << 2;
@@ -53,7 +53,7 @@ uint32_t Expected(Stage stage, const StageFacts& terms) {
              (terms.may_find ? kFinds : 0);
     case Stage::kChoosing:
       return kBatch | kTotalSummary;
-    case Stage::kBatchSent:  // a batch: not so many leaves at once
+    case Stage::kBatchSent:  // kBatch: not so many leaves at once
       return kEqual | kDiffers | kBatch;
     case Stage::kPureLeavesSent:
       return kDiffers | kFailedFinds | kBatch;

@@ -1,5 +1,6 @@
-// What a session needs of storage: a consistent snapshot to read, and a place
-// to apply pairs. The RocksDB store and the simulation's memory both fit.
+// The storage that a session needs: a consistent snapshot to read, and a place
+// to apply pairs. The RocksDB store implements it, and so does the simulation
+// in memory.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_STORAGE_VIEW_H_
 #define ROCKSYNC_REPLICATION_SESSION_STORAGE_VIEW_H_
@@ -21,16 +22,17 @@
 
 namespace rocksync {
 
-// Positions (ElementHasher::Position) are cut into 2^16 leaf partitions by
-// their leading 16 bits, whatever the size of the database, so the digests of
-// all leaves take 1.5 MiB. Coarser partitions are sums of leaves.
+// Positions (ElementHasher::Position) are partitioned into 2^16 leaves by their
+// leading 16 bits, whatever the size of the database, so the digests of all
+// leaves take 1.5 MiB. Digests of coarser partitions are sums of those of
+// leaves.
 inline constexpr int kLeafBits = 16;
 inline constexpr uint32_t kLeafCount = uint32_t{1} << kLeafBits;
 constexpr uint32_t LeafOf(uint64_t position, int leaf_bits = kLeafBits) {
   return static_cast<uint32_t>(position >> (64 - leaf_bits));
 }
 
-// What the index knows of one key.
+// What the index holds for one key.
 struct IndexEntry {
   uint32_t family = 0;  // ordinal in the family list agreed at set-up
   std::string key;
@@ -39,14 +41,14 @@ struct IndexEntry {
   ElementHash hash;
 };
 
-// An element with its place in the index.
+// An element with its position in the index.
 struct PlacedElement {
   uint64_t position = 0;
   ElementHash hash;
 };
 
-// A pair on its way: an index entry without its hash, and the value.
-// Owns its bytes.
+// A pair in transit: an index entry without its hash, and the value. Owns its
+// bytes.
 struct Pair {
   uint32_t family = 0;
   std::string key;
@@ -55,13 +57,13 @@ struct Pair {
   std::string value;  // empty for a tombstone
 };
 
-// What became of one pair handed to Apply, in order.
+// The outcome of Apply for one pair.
 enum class ApplyOutcome : uint8_t {
-  kApplied,     // it won against what is stored now
+  kApplied,     // the pair won against what is stored now
   kSuperseded,  // what is stored now is newer (or equal); nothing changed
-  kHeldBack,    // its version is too far in the future; nothing changed
-  kDeferred,    // older than what is stored, which does not read at the moment;
-                // nothing changed
+  kHeldBack,    // the version is too far in the future; nothing changed
+  kDeferred,    // older than the stored pair, which cannot be read now, or the
+                // key holds a wide-column entity; nothing changed
 };
 
 // A consistent view of a replica at one moment. Not thread-safe; must not
@@ -71,14 +73,15 @@ class StorageSnapshot {
  public:
   virtual ~StorageSnapshot() = default;
 
-  // Digest of every leaf, valid while the snapshot lives. O(1): readied when
-  // the snapshot was taken. There are kLeafCount of them; where all replicas
-  // are small and agree upon it (in a simulation, say), a smaller power of two,
-  // a leaf then being all positions with so many leading bits alike.
+  // Returns the digest of every leaf, valid while the snapshot lives. O(1):
+  // they were computed when the snapshot was taken. There are kLeafCount of
+  // them, or a smaller power of two, 2^n, if all replicas are small and agree
+  // upon it (in a simulation, say): a leaf is then all positions with equal
+  // leading n bits.
   virtual std::span<const Digest> LeafDigests() const = 0;
 
-  // Unavailable: a family came or went since, and nothing more is read of it.
-  // O(1).
+  // Returns Unavailable if a family was created or dropped since the snapshot
+  // was taken; nothing more is read of it then. O(1).
   virtual absl::Status CheckHolds() const { return absl::OkStatus(); }
 
   // Calls `visit` with position and hash of every element of leaf `leaf`, in
@@ -88,37 +91,38 @@ class StorageSnapshot {
       const std::function<void(uint64_t position, const ElementHash&)>& visit)
       const = 0;
 
-  // What ScanLeaf gave is not what LeafDigests says. Those of later snapshots
-  // come from the entries.
+  // Reports that the elements of ScanLeaf do not add up to LeafDigests. Later
+  // snapshots compute their digests from the entries.
   virtual void DigestsDisagree() const {}
 
-  // Pairs of this snapshot that are in no leaf, and so in no digest, since they
-  // are quarantined (see index_format.md): equal digests say nothing of them.
-  // O(1).
+  // Returns how many pairs of this snapshot are in no leaf, and so in no
+  // digest, because they are quarantined (see index_format.md): equal digests
+  // say nothing of them. O(1).
   virtual uint64_t LeftOut() const = 0;
 
-  // Whether the pair of this key is one of those.
+  // Returns whether the pair of this key is one that LeftOut counts.
   virtual absl::StatusOr<bool> LeavesOut(uint32_t family,
                                          std::string_view key) const = 0;
 
-  // The entry of the element `hash` at `position`; NotFound if there is none.
+  // Returns the entry of the element `hash` at `position`; NotFound if there is
+  // none.
   virtual absl::StatusOr<IndexEntry> FindElement(
       uint64_t position, const ElementHash& hash) const = 0;
 
-  // What the snapshot holds for a key, or nullopt. A pair that is left out
-  // counts as nothing.
+  // Returns what the snapshot holds for a key, or nullopt. A pair that is left
+  // out counts as absent.
   virtual absl::StatusOr<std::optional<IndexEntry>> FindKey(
       uint32_t family, std::string_view key) const = 0;
 
-  // The value of a live entry of this snapshot. DataLoss if the stored value
-  // does not match the entry's hash; the pair is then quarantined and not
-  // offered.
+  // Returns the value of a live entry of this snapshot. Returns DataLoss if the
+  // stored value does not match the entry's hash; the pair is then quarantined
+  // and not offered.
   virtual absl::StatusOr<std::string> ReadValue(
       const IndexEntry& entry) const = 0;
 
-  // What FindElement returns of many elements, in ascending order of position:
-  // of the first ones, if `cancelled` turns true or their keys have more than
-  // `max_bytes`.
+  // Returns what FindElement returns for each of `elements`, which are in
+  // ascending order of position. The result covers only the first ones if
+  // `cancelled` turns true or their keys have more than `max_bytes`.
   virtual std::vector<absl::StatusOr<IndexEntry>> FindElements(
       std::span<const PlacedElement> elements, size_t max_bytes,
       const std::function<bool()>& cancelled) const;
@@ -130,18 +134,19 @@ class StorageSnapshot {
     virtual ~ValueReader() = default;
     virtual absl::StatusOr<std::string> Read(const IndexEntry& entry) = 0;
   };
-  // For about `values` of them. Fastest in ascending order of family and key,
-  // since what lies together is then read once.
+  // Returns a reader for about `values` values. It is fastest in ascending
+  // order of family and key, since neighbouring pairs are then read together.
   virtual std::unique_ptr<ValueReader> NewValueReader(size_t values) const;
 };
 
-// Told how many elements were scanned, keys looked up and values read. May
-// wait, so that the snapshot is read no faster than it may be, until `in_vain`
-// says that it is read no more.
+// A callback that is told how many elements were scanned, keys looked up and
+// values read. It may block, to bound the rate at which the snapshot is read,
+// until `in_vain` returns true, which says that nothing more is read of it.
 using ReadsDone =
     std::function<void(uint64_t reads, const std::function<bool()>& in_vain)>;
 
-// What FindElement and ReadValue return of a pair that is damaged or gone.
+// Returns whether `status`, of FindElement or ReadValue, means that the pair is
+// damaged or gone.
 inline bool Unreadable(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsNotFound(status);
 }
@@ -151,34 +156,36 @@ class StorageView {
  public:
   virtual ~StorageView() = default;
 
-  // Takes a snapshot and readies its leaf digests. O(writes since the last
-  // time), see docs/design.md. Unavailable during an index build;
-  // the message says how far it is. Cancelled if `cancelled` turns true while
-  // waiting for writers.
+  // Takes a snapshot and computes its leaf digests. O(writes since the last
+  // snapshot), see docs/design.md. Returns Unavailable during an index build;
+  // the message tells its progress. Returns Cancelled if `cancelled` turns true
+  // while it waits for writers.
   virtual absl::StatusOr<std::unique_ptr<StorageSnapshot>> TakeSnapshot(
       const std::function<bool()>& cancelled) = 0;
 
   // Applies each pair whose version beats what is stored for its key now, data
-  // and index together, in one atomic batch. `outcomes` gets one per pair. On
-  // error nothing of the batch was applied. Unavailable: RocksDB stalls writes
-  // and `cancelled` turned true while waiting.
+  // and index together, in one atomic batch. `outcomes` gets one per pair, in
+  // order. On error nothing of the batch was applied. Returns Unavailable if
+  // `cancelled` turned true while RocksDB stalled writes.
   virtual absl::Status Apply(std::span<const Pair> pairs,
                              const std::function<bool()>& cancelled,
                              std::vector<ApplyOutcome>* outcomes) = 0;
 
-  // Replicated families: their ordinals are 0 .. FamilyCount() - 1, in the
-  // order of their names' bytes. A session refuses any other ordinal.
+  // Returns the number of replicated families. Their ordinals are 0 ..
+  // FamilyCount() - 1, in the order of their names' bytes. A session refuses
+  // any other ordinal.
   virtual uint32_t FamilyCount() const = 0;
 
-  // True if Apply would answer kHeldBack now: such a pair is not asked for.
+  // Returns true if Apply would answer kHeldBack now, and counts that for the
+  // statistics. A session does not ask for such a pair.
   virtual bool RejectIfTooFarAhead(const Version& version) const = 0;
 
-  // A pair was left out since it is too large to travel, or refused as such:
-  // for the log and the statistics.
+  // Notes, for the log and the statistics, a pair that was left out since it is
+  // too large to travel, or refused as such.
   virtual void NoteOversized(uint32_t family, std::string_view key) const {}
 
-  // Position and element hash of a pair as this cluster computes them.
-  // `family` < FamilyCount().
+  // Return the position and the element hash of a pair as this cluster computes
+  // them. REQUIRES: `family` < FamilyCount().
   virtual uint64_t PositionOf(uint32_t family, std::string_view key) const = 0;
   virtual ElementHash HashOf(const Pair& pair) const = 0;
 

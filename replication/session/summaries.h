@@ -1,6 +1,6 @@
-// What both sides say that they hold, in Summary and Equal, and what that
-// proves. Whether a summary is of a batch or of everything follows from the
-// rounds that are open.
+// Summaries: what both sides say that they hold, in Summary and Equal, and what
+// that proves. Whether a summary is of a batch or of everything follows from
+// the rounds that are open.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_SUMMARIES_H_
 #define ROCKSYNC_REPLICATION_SESSION_SUMMARIES_H_
@@ -17,37 +17,40 @@
 
 namespace rocksync {
 
-// Grammar of use: ( Say ReceiveEqual? | ( set_peer | Receive ) SendEqual? )*
+// The summaries of both sides. Grammar of use:
+//   ( Say ReceiveEqual? | ( set_peer | Receive ) SendEqual? )*
 class Summaries {
  public:
-  // All must outlive it.
+  // All arguments must outlive this object.
   Summaries(ComparisonParts* parts, const Batches* batches,
             const WholeSetRound* whole_set)
       : parts_(parts), batches_(batches), whole_set_(whole_set) {}
 
-  // A Summary or an Equal is of everything now: no batch is in rounds, or one
-  // that tells of everything.
+  // True if a Summary or an Equal is of everything now: no batch is in rounds,
+  // or the last one is, which tells of everything.
   bool of_all() const { return !batches_->rounds() || batches_->last(); }
 
-  // Of the open rounds, else of everything. What it says is durable before.
+  // Sends the summary of the open rounds, or of everything if there are none.
+  // Makes what it says durable before.
   absl::Status Say(Turn* turn);
   absl::Status Receive(std::string_view body, uint8_t flags);
-  // What the peer summarised last: of the batch, if one is in rounds.
+  // The digest that the peer summarised last: of the batch, if one is in
+  // rounds.
   const Digest& peer() const { return peer_; }
   void set_peer(const Digest& digest) { peer_ = digest; }
-  // It refused or could not read a pair of the rounds that are open.
+  // True if the peer refused or could not read a pair of the open rounds.
   bool peer_refuses() const { return peer_refuses_; }
 
-  // The answer that ends the session.
+  // Sends the Equal that ends the session.
   absl::Status SendEqual(Turn* turn);
-  // `of_all`: it ends the session, too.
+  // Takes an Equal. `of_all`: it ends the session.
   absl::Status ReceiveEqual(std::string_view body, bool of_all);
 
  private:
   const Rounds* rounds() const {
     return whole_set_->rounds() ? whole_set_->rounds() : batches_->rounds();
   }
-  // What this side holds by now, as a summary of it says.
+  // Returns the digest of what this side holds by now, as its summary says.
   Digest Held() const;
   absl::Status Prove();
 

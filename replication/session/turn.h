@@ -1,5 +1,5 @@
-// The messages of one turn on their way out. One is kept back until it is known
-// whether another follows, so that the last one can say that it is the last.
+// The outgoing messages of one turn. One is kept back until it is known whether
+// another follows, so that the last one can say that it is the last.
 
 #ifndef ROCKSYNC_REPLICATION_SESSION_TURN_H_
 #define ROCKSYNC_REPLICATION_SESSION_TURN_H_
@@ -18,13 +18,14 @@ namespace rocksync {
 // Entries are packed into messages of about this size.
 inline constexpr size_t kPackedBytes = size_t{128} << 10;
 
-// Keys and values in a message, in bytes.
+// The bytes of keys and values in a message.
 struct PairBytes {
   uint64_t keys = 0;
   uint64_t values = 0;
 };
 
-// Grammar of use: ( BeginPiece Add* Pop* )+ Close Pop*
+// Queues the messages of a turn. Grammar of use:
+//   ( BeginPiece Add* Pop* )+ Close Pop*
 class Turn {
  public:
   // A piece, which is what is in memory at once, has about `piece_bytes`.
@@ -36,14 +37,14 @@ class Turn {
   }
   size_t pieces() const { return pieces_; }
 
-  // No more should be added to this piece; what was begun may still be
+  // True if no more should be added to this piece; what was begun may still be
   // completed.
   bool full() const { return bytes_ >= piece_bytes_; }
   size_t room() const { return full() ? 0 : piece_bytes_ - bytes_; }
   bool half_full() const { return bytes_ > piece_bytes_ / 2; }
   bool empty() const { return messages_.empty(); }
 
-  // `pairs` comes with the message when it is popped.
+  // Adds a message; Pop returns `pairs` with it.
   void Add(MessageType type, std::string_view body, uint8_t flags = 0,
            const PairBytes& pairs = {}) {
     std::string message;
@@ -55,25 +56,25 @@ class Turn {
     messages_.push_back({std::move(message), pairs});
   }
 
-  // Not while empty().
+  // The type of the last message. REQUIRES: !empty().
   MessageType last_type() const {
     return static_cast<MessageType>(messages_.back().bytes[0] & kTypeMask);
   }
 
-  // Ends the turn; `flags` go to its last message. Not while empty().
+  // Ends the turn; `flags` go to its last message. REQUIRES: !empty().
   void Close(uint8_t flags) {
     char* const head = messages_.back().bytes.data();
     *head = static_cast<char>(*head | kLastOfTurn | flags);
     closed_ = true;
   }
   bool closed() const { return closed_; }
-  // Of all pieces so far.
+  // The bytes of all pieces so far.
   size_t turn_bytes() const { return turn_bytes_; }
 
-  // The next message may be taken.
+  // True if the next message may be taken.
   bool Ready() const { return messages_.size() > (closed_ ? 0 : 1); }
 
-  // The next message; false if none is Ready.
+  // Takes the next message; returns false if none is Ready.
   bool Pop(std::string* message, PairBytes* pairs) {
     if (!Ready()) return false;
     *message = std::move(messages_.front().bytes);

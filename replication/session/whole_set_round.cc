@@ -114,8 +114,8 @@ void WholeSetRound::Open(std::vector<uint32_t> leaves) {
   rounds_ = std::make_unique<Rounds>(parts_->ForRounds(), std::move(leaves),
                                      &parts_->location.changes());
   const uint64_t peer_total = parts_->locator.peer_total();
-  // The peer has found one element in a leaf, at most, or exchanges them: so a
-  // peer that lies cannot make the batch grow without bounds.
+  // The peer has found at most one element in a leaf, or exchanges the leaf's
+  // elements. So a peer that lies cannot make the batch grow without bounds.
   const uint64_t differing =
       std::min(peer_total, found_.peer_count() + parts_->location.leaf_count());
   rounds_->CoverWholeSet(parts_->location.total(), peer_total, differing,

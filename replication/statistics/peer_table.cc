@@ -7,7 +7,7 @@
 namespace rocksync {
 namespace {
 
-// Of one peer, which was known in two ways.
+// Adds the figures of one peer that was known in two ways.
 void Join(const StreamStats& other, StreamStats* stream) {
   stream->open += other.open;
   stream->opened += other.opened;
@@ -124,8 +124,8 @@ bool PeerTable::IsConfigured(const std::string& address) const {
       });
 }
 
-// Nothing that was proven of the replica which was at the address before, and
-// nothing that was counted of it, holds of the one that is there now.
+// Clears the entry of an address at which another replica is now: nothing that
+// was proven or counted of the earlier one holds of this one.
 void PeerTable::BeginAnew(PeerEntry* entry) {
   PeerStats anew;
   anew.address = entry->stats.address;
@@ -135,7 +135,7 @@ void PeerTable::BeginAnew(PeerEntry* entry) {
   entry->not_reached = false;
 }
 
-// What was counted of the replica under another name.
+// Adds what was counted of the replica under another name.
 void PeerTable::Absorb(PeerEntry other, PeerEntry* entry) {
   if (!other.IsOther()) entry->NoteReached();
   entry->connections.insert(entry->connections.end(), other.connections.begin(),
@@ -150,7 +150,7 @@ void PeerTable::Absorb(PeerEntry other, PeerEntry* entry) {
   if (known->last_proven_equal_ms > peer->last_proven_equal_ms) {
     peer->last_proven_equal_ms = known->last_proven_equal_ms;
     peer->equal_as_of_ms = known->equal_as_of_ms;
-    // Of a session after the one that failed at this address.
+    // The error is of a session after the one that failed at this address.
     entry->SetError(known->last_error, known->waits_for_index_build);
     entry->not_reached = other.not_reached;
     peer->last = std::move(known->last);
@@ -178,8 +178,8 @@ PeerEntry* PeerTable::SetReplicaAt(const std::string& address,
   const auto configured = [](const PeerEntry& entry) {
     return entry.stats.configured;
   };
-  // It may have come to us before we knew whose address this is, or was met at
-  // another one.
+  // The replica may have dialed this one before it was known whose address this
+  // is, or was met at another one.
   std::optional<PeerEntry> known;
   PeerEntry* const other = FindOf(replica_id, [&](const PeerEntry& entry) {
     return !entry.stats.configured && entry.stats.address != address;
@@ -187,7 +187,8 @@ PeerEntry* PeerTable::SetReplicaAt(const std::string& address,
   if (other != nullptr) known = TakeOut(other);
   PeerEntry* entry = Find(address, 0);
   if (!entry->MayBe(replica_id)) BeginAnew(entry);
-  // Another name of a configured peer, at which somebody asked for a session.
+  // The address is another name of a configured peer, at which a session was
+  // asked for.
   if (!entry->stats.configured && FindOf(replica_id, configured) != nullptr) {
     PeerEntry alias = TakeOut(entry);
     entry = FindOf(replica_id, configured);

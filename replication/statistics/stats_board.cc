@@ -9,7 +9,7 @@
 namespace rocksync {
 namespace {
 
-// The one that a line is of; null: it is not shown.
+// Returns the peer that counters are of; null if it is not shown.
 PeerStats* ShownAs(uint64_t replica_id, const std::string& peer,
                    ReplicationStats* all) {
   const auto shown = std::find_if(
@@ -56,15 +56,15 @@ void StatsBoard::RecordIdentity(const std::string& address, uint64_t replica_id,
 PeerEntry* StatsBoard::FindConnected(
     const std::string& peer, uint64_t replica_id,
     const std::weak_ptr<const void>& connection, Role role) {
-  // Whom this replica went to, another one may have replaced at its address
-  // since.
+  // Another replica may have replaced the peer at the address that this one
+  // dialed.
   PeerEntry* const entry = role == Role::kInitiator
                                ? table_.FindForLine(peer, replica_id)
                                : table_.Find(peer, replica_id);
   entry->AddConnection(connection);
   entry->NoteReached();
-  // Whom this replica went to, it may have been on its way to when the peer was
-  // removed.
+  // A connection that this replica dialed may have begun before the peer was
+  // removed, so it does not bring the peer back.
   if (role == Role::kResponder) entry->leaving = false;
   return entry;
 }
@@ -110,13 +110,13 @@ bool StatsBoard::RecordFailure(const std::string& address,
     if (removed) return false;
     ++totals_.sessions_failed;
     PeerEntry* const entry = table_.Known(address, 0);
-    // An address that SyncNow or Verify was given, at which nobody was met, is
-    // no peer.
+    // An address that SyncNow or Verify was given, at which no replica was met,
+    // is no peer.
     news = entry == nullptr;
     if (entry != nullptr) {
       entry->leaving = false;
       ++entry->stats.sessions_failed;
-      // How far an index build is, is none.
+      // The progress of an index build is no news.
       news = entry->stats.last_error != progress.error &&
              !(index_build && entry->stats.waits_for_index_build);
       entry->SetError(progress.error, index_build);
@@ -130,10 +130,11 @@ bool StatsBoard::RecordFailure(const std::string& address,
 void StatsBoard::RecordRefusal(const std::string& peer, uint64_t replica_id,
                                Standing standing,
                                const rocksdb::Status& status) {
-  if (replica_id == 0) return;  // whose it was is not known
+  if (replica_id == 0) return;  // the replica is not known
   const std::string why = OneLine(status.ToString());
   const std::lock_guard lock(mutex_);
-  // An address led back to this replica: it is a member, and no peer of itself.
+  // An address led back to this replica, which may be a member but is no peer
+  // of itself.
   if (replica_id == totals_.replica_id) standing = Standing::kNotNamed;
   PeerEntry* entry = nullptr;
   if (standing == Standing::kMember) entry = table_.Find(peer, replica_id);
@@ -145,7 +146,7 @@ void StatsBoard::RecordRefusal(const std::string& peer, uint64_t replica_id,
     ++totals_.sessions_failed;
     return;
   }
-  // Of the network or this replica's storage: nobody was refused.
+  // An error of the network or of this replica's storage refuses nobody.
   if (status.IsIOError() || status.IsCorruption()) {
     ++totals_.sessions_failed;
   } else {
@@ -163,7 +164,7 @@ void StatsBoard::RecordRefusedCopy(const std::string& peer, uint64_t replica_id,
   const std::lock_guard lock(mutex_);
   copy_of_ = replica_id;
   met_copy_at_ = Clock::now();
-  // Where one that dials us runs is known from nothing else.
+  // The address of a copy that dials this replica is known from nothing else.
   if (role == Role::kResponder) {
     CountRefusal(peer, replica_id, OneLine(status.ToString()));
   }
@@ -191,7 +192,8 @@ void StatsBoard::CountRefusal(const std::string& peer, uint64_t replica_id,
 }
 
 void StatsBoard::Count(const SessionReport& now, const SessionReport& before) {
-  // 0 until they are counted; only of a proof it may mean that there are none.
+  // `elements` is 0 until they are counted; only of a proof 0 may mean that
+  // there are none.
   if (now.elements != 0 || now.proven_equal) totals_.elements = now.elements;
   totals_.pairs_sent += now.pairs_sent - before.pairs_sent;
   totals_.pairs_received += now.pairs_received - before.pairs_received;

@@ -38,7 +38,8 @@ SessionProgress ToProgress(const std::string& peer,
   return progress;
 }
 
-// Which no replica does before its index is built.
+// Returns true if sets were compared, which no replica does before its index is
+// built.
 bool IsCompared(const SessionReport& report) {
   return report.exchanges + report.pairs_to_send + report.pairs_to_receive > 0;
 }
@@ -84,7 +85,7 @@ void SessionCounters::Tell(const SessionProgress& progress) {
 }
 
 void SessionCounters::Update(const SessionReport& report) {
-  // Before the peer has answered, the board shows it once it takes long.
+  // Before the peer has answered, stats() shows the session once it takes long.
   const bool begun = report.bytes_received > 0;
   const SessionProgress progress = ToProgress(peer_, report);
   {
@@ -93,7 +94,7 @@ void SessionCounters::Update(const SessionReport& report) {
       NoteAnswered();
       PeerEntry* const entry = board_->table_.FindForLine(peer_, replica_id_);
       entry->stats.last = progress;
-      // Nothing waits for it any more, however long the session takes.
+      // The session waits for no index build any more, however long it takes.
       if (IsCompared(report)) entry->ForgetIndexBuild();
     }
     board_->Count(report, counted_);

@@ -1,5 +1,5 @@
-// What one session, and one stream, tells the board of statistics while it
-// runs. Whose figures these are the board finds out anew each time, since
+// What one session, and one stream, reports to the board of statistics while it
+// runs. The board looks up anew each time whose figures these are, since
 // another replica may be at the peer's address meanwhile.
 
 #ifndef ROCKSYNC_REPLICATION_STATISTICS_STATS_COUNTERS_H_
@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -18,26 +19,28 @@ namespace rocksync {
 
 class StatsBoard;
 
-// This machine's, milliseconds since the Unix epoch.
+// Returns this machine's wall clock, in milliseconds since the Unix epoch.
 uint64_t WallClockMs();
 
-// What is offered counts once the answer tells what it is, so that each kind,
-// and what is of none, only grows.
+// Returns the bytes of a session that count so far. Offers count once the
+// answer tells what they are, so that each kind, and what is of none, only
+// grows.
 uint64_t CountedBytes(const SessionReport& report);
 
-// One session's line on the board. Used by one thread; ended once at most.
+// The counters of one session. Used by one thread; Finish or GiveUp is called
+// once at most.
 class SessionCounters {
  public:
   ~SessionCounters();
   SessionCounters(const SessionCounters&) = delete;
   SessionCounters& operator=(const SessionCounters&) = delete;
 
-  // After each turn.
+  // Called after each turn.
   void Update(const SessionReport& report);
-  // At the end, `status` being how it went.
+  // Called at the end; `status` tells how the session went.
   void Finish(const SessionReport& report, const rocksdb::Status& status);
-  // At the end of what is no session, since one of the two is busy, or they
-  // have to agree anew first: the messages count, as they do at the peer.
+  // Called at the end of what is no session, since one of the two is busy, or
+  // they have to agree anew first. The messages count, as they do at the peer.
   void GiveUp(const SessionReport& report);
 
  private:
@@ -46,7 +49,7 @@ class SessionCounters {
   SessionCounters(StatsBoard* board, std::string peer, uint64_t replica_id,
                   Clock::time_point began);
   void Tell(const SessionProgress& progress);
-  // With the board's lock held.
+  // REQUIRES: the board's lock is held, for both.
   SessionProgress SoFar() const;
   void NoteAnswered();
 
@@ -59,14 +62,14 @@ class SessionCounters {
   Clock::time_point told_{};
 };
 
-// How far the peer of a stream is behind: so many changes, the oldest made at
-// `since`, are not taken by it yet.
+// How far the peer of a stream is behind: it has not taken `changes` yet, the
+// oldest of which was made at `since`.
 struct StreamLag {
   uint64_t changes = 0;
   std::chrono::steady_clock::time_point since{};
 };
 
-// One stream's line on the board. Thread-safe.
+// The counters of one stream. Thread-safe.
 class StreamCounters {
  public:
   using Clock = std::chrono::steady_clock;
@@ -90,7 +93,7 @@ class StreamCounters {
         replica_id_(replica_id),
         lag_(std::move(lag)) {}
 
-  // `change` is applied to the figures of the peer and to the sums. The second:
+  // Applies `change` to the figures of the peer and to the sums. CountLocked
   // REQUIRES: the board's lock is held.
   template <typename Change>
   void Count(const Change& change);

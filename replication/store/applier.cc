@@ -38,7 +38,7 @@ struct Applier::Batch {
     Version version;
   };
 
-  // A pair, by its place in the batch, that is written.
+  // A pair that is written, by its index in the batch.
   struct Winner {
     size_t i = 0;
     StoredEntry entry;
@@ -46,43 +46,42 @@ struct Applier::Batch {
   };
 
   std::span<const Pair> pairs;
-  const FamilyTable& names;  // of the families whose ordinals the pairs name
+  const FamilyTable& names;  // by whose ordinals the pairs name families
   const Sender& sender;
   const Terms& terms;
   const std::function<bool()>& cancelled;
   std::vector<ApplyOutcome>* outcomes;
 
-  // It was not applied, as an index build is in progress.
+  // The batch was not applied, as an index build is in progress.
   bool unindexed = false;
 
-  // From when the stripes are held: a drop ends before that or after this batch
-  // (see Writer::CommitOne).
+  // Taken once the stripes are held: a family's drop ends before that or after
+  // this batch (see Writer::CommitOne).
   FamiliesInUse in_use{};
 
-  // Place.
+  // Set by Place.
   std::vector<uint64_t> positions{};
   StripeSet stripes{};
-  uint64_t latest = 0;  // times of the pairs that are not held back
+  uint64_t latest = 0;  // the latest time of a pair that is not held back
   uint64_t latest_of_sender = 0;
 
-  // ReadCurrent. What the keys hold as far as the batch has come; nullopt:
-  // nothing.
+  // Set by ReadCurrent: what the keys hold as far as the batch has come;
+  // nullopt: nothing.
   std::vector<std::optional<StoredEntry>> current{};
   // The next pair of the same key, for those that have one.
   std::unordered_map<size_t, size_t> next_of_key{};
 
-  // Contend.
-  // The data, and then the entries.
+  // Set by Contend: the data, and then the entries.
   rocksdb::WriteBatch written = rocksdb::WriteBatch();
   std::vector<Winner> applied{};
   std::vector<std::pair<size_t, StoredEntry>> releases{};
   uint64_t repaired = 0;
 
-  // Without its handle.
+  // Returns the family, without a handle.
   const Family& FamilyOf(size_t i) const {
     return names.families()[pairs[i].family];
   }
-  // With it. REQUIRES: the stripes are held.
+  // Returns the family with its handle. REQUIRES: the stripes are held.
   const Family& HeldFamilyOf(size_t i) const {
     return in_use->families()[pairs[i].family];
   }
@@ -117,7 +116,7 @@ absl::Status Applier::Apply(std::span<const Pair> pairs,
         return once;
       },
       cancelled);
-  // RocksDB would have slowed a write down, or a lock was taken.
+  // Incomplete: RocksDB would have slowed a write down, or a lock was taken.
   if (status.IsIncomplete()) {
     return absl::UnavailableError(
         "cancelled while it waited for RocksDB, which stalls writes, or for "
@@ -135,7 +134,7 @@ absl::Status Applier::Apply(std::span<const Pair> pairs,
 }
 
 Status Applier::ApplyOnce(Batch* batch) {
-  // A key stands in its pair and in its entry.
+  // A key is written twice: in its pair and in its entry.
   constexpr size_t kEntryBytes = 64;
   size_t bytes = 0;
   size_t batch_bytes = 0;
@@ -149,7 +148,7 @@ Status Applier::ApplyOnce(Batch* batch) {
   if (!room.ok()) return room;
   Place(batch);
   if (batch->sender.replica_id != 0 && batch->terms.epoch > 0) {
-    // Whoever sets a list holds the members' lock and then all stripes.
+    // SetMembers holds the members' lock and then all stripes.
     const Status taken = membership_->TakeFrom(
         batch->sender, batch->terms.epoch, batch->latest_of_sender);
     if (!taken.ok()) return taken;
@@ -161,7 +160,8 @@ Status Applier::ApplyOnce(Batch* batch) {
   batch->in_use = indexed_->families();
   Status status = CheckTerms(batch);
   if (!status.ok()) return status;
-  // Under the locks: whoever writes these keys next draws a later version.
+  // Under the locks, so that the next write of these keys draws a later
+  // version.
   status = indexed_->FollowClock(batch->latest);
   if (!status.ok()) return status;
   status = ReadCurrent(batch);
@@ -196,22 +196,23 @@ void Applier::Place(Batch* batch) {
 }
 
 Status Applier::CheckTerms(Batch* batch) const {
-  // A family may have gone meanwhile, and ordinals changed.
+  // A family may have been dropped meanwhile, and ordinals may have changed.
   if (!batch->in_use->ReplicatesAs(batch->names)) {
     return Status::TryAgain(
         "rocksync: a replicated column family was created or dropped",
         "reconnecting");
   }
-  // A replica that is no member any more hands nothing on from the moment that
-  // this replica knows. And what the peer sends may have been deleted here
+  // Nothing is taken from a removed member from the moment that this replica
+  // knows of the removal. Also, what the peer sends may have been deleted here
   // since it was asked for, and the tombstone collected.
   if (!batch->terms.StillHold(terms())) {
     return Status::TryAgain(
         "rocksync: the member list, or what is collected, has changed");
   }
-  // A foreign write has no version yet. It may be later.
+  // A foreign write has no version yet, and may be the later one.
   if (!index_build_->AllIsIndexed(batch->cancelled)) {
-    // Behind a write that sits in one, no look comes to an end.
+    // Behind a write that is stalled, the check for foreign writes does not
+    // end.
     if (WritesStall(indexed_->db())) return NoSlowdownError();
     batch->unindexed = true;
     return Status::TryAgain();
@@ -226,7 +227,7 @@ Status Applier::ReadCurrent(Batch* batch) {
   const auto before = [batch](size_t a, size_t b) {
     return InIndexOrder(batch->KeyOf(a), batch->KeyOf(b));
   };
-  // As they come from peers, most often.
+  // Most often they come from peers in this order.
   if (!std::is_sorted(order.begin(), order.end(), before)) {
     std::stable_sort(order.begin(), order.end(), before);
   }
@@ -259,7 +260,7 @@ Status Applier::Contend(Batch* batch) {
       batch->current[next->second] = batch->current[i];
     }
   }
-  // The entries stand last, so that a batch which is cut short has none.
+  // The entries come last, so that a batch that is cut short has none.
   for (const auto& [i, entry] : batch->releases) {
     indexed_->PutEntry(&batch->written, batch->KeyOf(i), entry);
   }
@@ -279,8 +280,8 @@ Status Applier::ContendOne(Batch* batch, size_t i) {
   const IndexKey key = batch->KeyOf(i);
   const bool known = batch->current[i].has_value();
   StoredEntry current = known ? *batch->current[i] : StoredEntry();
-  // A collected tombstone is not accepted, unless it kills something after
-  // all, and even then it leaves no entry.
+  // A collected tombstone is accepted only if it deletes something, and even
+  // then it leaves no entry.
   const bool collected = IsCollected(pair.tombstone, pair.version,
                                      indexed_->reader().stable_time());
   Contest contest = collected ? Contest::kLoses : Contest::kWins;
@@ -320,8 +321,8 @@ Status Applier::Commit(Batch* batch) {
   }
   rocksdb::WriteOptions write = options.apply_write_options;
   write.no_slowdown = true;
-  // With no_slowdown RocksDB would not slow it down but refuse it, for as long
-  // as there is anything to be compacted.
+  // With no_slowdown RocksDB would not slow a low-priority write down but
+  // refuse it, as long as there is anything to be compacted.
   write.low_pri = false;
   const Status status = indexed_->db()->Write(write, &batch->written);
   if (!status.ok()) return status;
@@ -331,7 +332,8 @@ Status Applier::Commit(Batch* batch) {
       indexed_->changes()->passes_on(batch->sender.replica_id)) {
     PassOn(*batch);
   }
-  // Asked after the write, so that who subscribes before it misses nothing.
+  // Checked after the write, so that a feed that began before it misses
+  // nothing.
   if (indexed_->feeds()->any()) {
     if (changes.empty()) changes = ListChanges(*batch);
     indexed_->feeds()->Publish(changes, batch->sender.replica_id);
@@ -353,7 +355,7 @@ std::vector<AppliedChange> Applier::ListChanges(const Batch& batch) {
   return changes;
 }
 
-// To peers that the sender does not send it to.
+// Logs the changes for the peers that the sender does not send them to.
 void Applier::PassOn(const Batch& batch) {
   std::vector<Change> changes;
   for (const auto& [i, entry, replaced] : batch.applied) {
@@ -385,9 +387,9 @@ Status Applier::ContendWith(const Family& family, const Pair& pair,
   return ContendWithItsVersion(family, pair, key, *stored, contest);
 }
 
-// A quarantined pair loses against everything, but before it is overwritten it
-// is read again, and released if it matches. Corruption may pass: until it has
-// lasted, only what is not older replaces it.
+// A quarantined pair loses against everything. But before it is overwritten it
+// is read again, and released if it matches. Corruption may be temporary: until
+// it has lasted, only a pair that is not older replaces this one.
 Status Applier::ContendWithQuarantined(const Family& family, const Pair& pair,
                                        const IndexKey& key, StoredEntry* stored,
                                        Contest* contest) {
@@ -423,7 +425,7 @@ Status Applier::ContendWithQuarantined(const Family& family, const Pair& pair,
   return status;
 }
 
-// The stored pair is read only if it stays unless it is damaged.
+// Reads the stored pair only if it would stay unless it is damaged.
 Status Applier::ContendWithItsVersion(const Family& family, const Pair& pair,
                                       const IndexKey& key,
                                       const StoredEntry& stored,
@@ -437,16 +439,16 @@ Status Applier::ContendWithItsVersion(const Family& family, const Pair& pair,
   const AtOneVersion outcome = ContendAtOneVersion(theirs, ours);
   *contest =
       outcome == AtOneVersion::kTheirs ? Contest::kWins : Contest::kLoses;
-  // A pending one may be of this very batch, and not to be read yet.
+  // A pending entry may be of this very batch; its pair cannot be read yet.
   if (outcome != AtOneVersion::kStoredIfIntact || stored.pending) {
     return Status::OK();
   }
   Examination found;
   if (Examine(indexed_->reader(), family, key, &found).ok() &&
       found.verdict == Examination::Verdict::kDiffers) {
-    *contest = Contest::kWins;  // ours is corruption
+    *contest = Contest::kWins;  // our pair is corrupt
   }
-  return Status::OK();  // what cannot be read now is not known to be
+  return Status::OK();  // a pair that cannot be read is not known to be
 }
 
 }  // namespace rocksync

@@ -1,5 +1,5 @@
-// Pairs from peers: how they are applied, under the same locks as the writes of
-// the application.
+// Applies pairs from peers, under the same locks as the writes of the
+// application.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_APPLIER_H_
 #define ROCKSYNC_REPLICATION_STORE_APPLIER_H_
@@ -21,7 +21,7 @@
 
 namespace rocksync {
 
-// Thread-safe.
+// Decides which pairs win, and writes those. Thread-safe.
 class Applier {
  public:
   Applier(IndexedDB* indexed, IndexBuild* index_build, Membership* membership,
@@ -32,12 +32,13 @@ class Applier {
         quarantine_(quarantine),
         held_back_(held_back) {}
 
-  // The present member list and stable time.
+  // Returns the present member list and stable time.
   Terms terms() const;
 
-  // By what was agreed upon with the peer. `names`: of the families by whose
-  // ordinals the pairs name theirs; no handles are used. Unavailable: what was
-  // agreed upon holds no longer, or these are not the families of now.
+  // Applies pairs by the terms that were agreed upon with the peer. `names` has
+  // the families by whose ordinals the pairs name theirs; its handles are not
+  // used. Returns Unavailable if the terms hold no longer, or these are not the
+  // present families.
   absl::Status Apply(std::span<const Pair> pairs, const FamilyTable& names,
                      const Sender& sender, const Terms& terms,
                      const std::function<bool()>& cancelled,
@@ -49,27 +50,27 @@ class Applier {
 
   enum class Contest : uint8_t { kWins, kLoses, kDeferred };
 
-  // Incomplete: RocksDB or a lock would have made it wait.
+  // Returns Incomplete if RocksDB or a lock would have made it wait.
   rocksdb::Status ApplyOnce(Batch* batch);
-  // Where the pairs belong. Those too far ahead are held back.
+  // Computes the pairs' positions and stripes. Holds back pairs too far ahead.
   void Place(Batch* batch);
   // REQUIRES: the batch's stripes are held.
   rocksdb::Status CheckTerms(Batch* batch) const;
-  // What is stored of the batch's keys.
+  // Reads what is stored for the batch's keys.
   // REQUIRES: the batch's stripes are held.
   rocksdb::Status ReadCurrent(Batch* batch);
-  // Decides about each pair and puts what wins into the write batch.
+  // Decides about each pair, and puts the winners into the write batch.
   // REQUIRES: the batch's stripes are held.
   rocksdb::Status Contend(Batch* batch);
   rocksdb::Status ContendOne(Batch* batch, size_t i);
   // REQUIRES: the batch's stripes are held.
   rocksdb::Status Commit(Batch* batch);
   void PassOn(const Batch& batch);
-  // What the batch applies, for the hook and the feeds.
+  // Lists what the batch applies, for the hook and the feeds.
   static std::vector<AppliedChange> ListChanges(const Batch& batch);
 
-  // Whether `pair` beats what is stored. May release the stored entry, which
-  // then is to be written if it stays.
+  // Decides whether `pair` wins against what is stored. May release the stored
+  // entry, which then has to be written if it stays.
   rocksdb::Status ContendWith(const Family& family, const Pair& pair,
                               const IndexKey& key, StoredEntry* stored,
                               Contest* contest);

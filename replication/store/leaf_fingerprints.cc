@@ -29,7 +29,8 @@ uint32_t Fingerprint(const std::array<uint8_t, 32>& secret, uint32_t leaf,
   put(4, 8, digest.count);
   put(12, 8, digest.high);
   put(20, 8, digest.low);
-  // Unlike whatever else is hashed with the secret, by its first piece.
+  // The first piece tells it from everything else that is hashed with the
+  // secret.
   const Sha256Digest hash =
       Sha256({"rocksync leaf fingerprint", AsPiece(secret), AsPiece(bytes)});
   const uint32_t fingerprint = uint32_t{hash[0]} | uint32_t{hash[1]} << 8 |

@@ -45,7 +45,7 @@ Status CheckReplicatedOptions(
   std::vector<ColumnFamilyDescriptor> all = families;
   const auto index = FindIndex(&stored);
   if (index != stored.end()) {
-    // At its place: RocksDB compares family by family.
+    // The index goes to its place: RocksDB compares family by family.
     const size_t place = std::min<size_t>(index - stored.begin(), all.size());
     all.insert(all.begin() + static_cast<std::ptrdiff_t>(place), *index);
   }

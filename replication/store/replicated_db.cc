@@ -40,15 +40,16 @@ ReplicatedDB::ReplicatedDB(rocksdb::DB* db, std::unique_ptr<Store> store)
 
 ReplicatedDB::~ReplicatedDB() {
   if (InForkedChild()) {
-    // Its threads are not here, and its files are the parent's: nothing of it
-    // can be given back.
+    // The database's threads are not here, and its files are the parent's:
+    // nothing can be released.
     (void)store_.release();
     db_ = nullptr;
     return;
   }
   store_->claim()->StopHolder();
   store_->Close().PermitUncheckedError();
-  // Until it has given its lock back nobody else takes it.
+  // RocksDB releases its lock here, while the claim still keeps others in this
+  // process from taking the directory.
   db_->Close().PermitUncheckedError();
 }
 
@@ -60,7 +61,7 @@ Status ReplicatedDB::Open(const rocksdb::Options& options,
       Open(rocksdb::DBOptions(options), replication, name,
            {{rocksdb::kDefaultColumnFamilyName, ColumnFamilyOptions(options)}},
            &handles, db);
-  // As in rocksdb::DB::Open: the database has a handle of its own.
+  // The database keeps a handle of its own, as in rocksdb::DB::Open.
   if (status.ok()) (*db)->DestroyColumnFamilyHandle(handles[0]);
   return status;
 }
@@ -83,7 +84,7 @@ Status ReplicatedDB::Close() {
   if (!closable.ok()) return closable;
   const Status sealed = store_->Close();
   const Status closed = db_->Close();
-  if (!closed.IsAborted()) store_->ReleaseDirectory();  // else it goes on
+  if (!closed.IsAborted()) store_->ReleaseDirectory();  // else it stays open
   return closed.ok() ? NameDamagedFile(sealed, GetEnv(), GetName()) : closed;
 }
 
@@ -155,8 +156,8 @@ TombstoneGcStats ReplicatedDB::GetTombstoneGcStats() const {
 
 namespace {
 
-// Why RocksDB takes no writes, and what ends that. An error of this library
-// says so.
+// Says why RocksDB takes no writes, and what ends that. An error of this
+// library names the remedy itself.
 std::string WritesStoppedText(const Status& stopped) {
   const std::string text = stopped.ToString();
   return IsOurError(stopped) ? text : text + "; " + StorageRemedy(stopped);
@@ -257,7 +258,7 @@ Status ReplicatedDB::Write(const WriteOptions& options,
   return store_->writer()->WriteMany(options, batch);
 }
 
-// Refused on a replicated family.
+// Calls that are refused on a replicated family.
 
 Status ReplicatedDB::CheckNotReplicated(ColumnFamilyHandle* family,
                                         const std::string& call,
@@ -399,7 +400,11 @@ Status ReplicatedDB::CompactFiles(
   return status;
 }
 
-// Not data.
+// Calls that do not change data.
+
+Status ReplicatedDB::CheckOpen() const {
+  return store_->indexed()->CheckOpen();
+}
 
 Status ReplicatedDB::CheckKnown(ColumnFamilyHandle* family) const {
   return store_->families()->CheckKnown(family);
@@ -446,7 +451,8 @@ Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
 
 Status ReplicatedDB::Flush(const rocksdb::FlushOptions& options,
                            const std::vector<ColumnFamilyHandle*>& families) {
-  // RocksDB would try to change the log, and give up recovering when it fails.
+  // If the log has failed, RocksDB would try to switch it, and would give up
+  // its recovery when that fails.
   const Status writable = Counted()->LogStatus();
   if (!writable.ok()) return writable;
   for (ColumnFamilyHandle* family : families) {
@@ -531,6 +537,6 @@ Status ReplicatedDB::GetStatsHistory(
   return db_->GetStatsHistory(start_time, end_time, iterator);
 }
 
-// Families.
+// The calls about column families are in replicated_db_families.cc.
 
 }  // namespace rocksync

@@ -1,4 +1,4 @@
-// ReplicatedDB's column families: made, imported, dropped, given back.
+// ReplicatedDB's column families: creates, imports, drops and releases them.
 
 #include <utility>
 
@@ -20,8 +20,8 @@ using rocksdb::ColumnFamilyHandle;
 using rocksdb::ColumnFamilyOptions;
 using rocksdb::Status;
 
-// RocksDB may fail after it made the family; then the family goes again. The
-// index's records may fail, too, see Families::Add.
+// Completes the creation of a family. If RocksDB failed after it made the
+// family, drops it again. The index's records may fail, too, see Families::Add.
 Status ReplicatedDB::Created(const std::string& name,
                              const ColumnFamilyOptions& options,
                              const Status& created,
@@ -38,7 +38,8 @@ Status ReplicatedDB::Created(const std::string& name,
   return created;
 }
 
-// At its next opening RocksDB would delete tables there that are not its own.
+// Claims the directories of the family's tables. At its next opening RocksDB
+// would delete tables there that are not its own.
 Status ReplicatedDB::TakePaths(const std::string& name,
                                const ColumnFamilyOptions& options,
                                std::vector<FormerOwner>* former) const {
@@ -117,7 +118,7 @@ Status ReplicatedDB::DropColumnFamilies(
 
 Status ReplicatedDB::DestroyColumnFamilyHandle(ColumnFamilyHandle* family) {
   if (family == nullptr) return Status::OK();  // the index's, see Open
-  // It would delete what the parent reads.
+  // Destroying it here would delete what the parent reads.
   if (InForkedChild()) {
     return Status::NotSupported(
         "rocksync: the handle of column family " +
@@ -126,7 +127,7 @@ Status ReplicatedDB::DestroyColumnFamilyHandle(ColumnFamilyHandle* family) {
         "destroy it there");
   }
   if (store_->families()->GiveBack(family)) return Status::OK();
-  // That one still reads through it.
+  // The other database still reads through it.
   if (IsShared(family)) {
     return Status::InvalidArgument("rocksync: the handle of column family " +
                                        EscapeText(family->GetName()) +
@@ -141,7 +142,12 @@ Status ReplicatedDB::Import(const ColumnFamilyOptions& options,
                             const std::function<Status()>& import,
                             ColumnFamilyHandle** handle) {
   *handle = nullptr;
-  const Status status = CheckNotInCallback(store_->indexed());
+  IndexedDB* const indexed = store_->indexed();
+  Status status = CheckNotInCallback(indexed);
+  if (status.ok()) status = indexed->CheckOpen();
+  if (status.ok()) {
+    status = indexed->space()->Check(indexed->WallMs(), 0, /*deletes=*/false);
+  }
   if (!status.ok()) return status;
   const Status named = CheckFamilyName(name);
   if (!named.ok()) return named;

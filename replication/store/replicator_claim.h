@@ -1,5 +1,5 @@
-// Which replicator runs on a database: one at most, as two would each keep
-// limits and figures of their own.
+// Claims a database for one replicator. Two replicators would each keep limits
+// and figures of their own.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_REPLICATOR_CLAIM_H_
 #define ROCKSYNC_REPLICATION_STORE_REPLICATOR_CLAIM_H_
@@ -10,11 +10,12 @@
 
 namespace rocksync {
 
-// Thread-safe. Shared by the database and its replicator, so that it outlives
-// both.
+// A claim on a database. Thread-safe. The database and its replicator share it,
+// so that it outlives both.
 class ReplicatorClaim {
  public:
-  // False: another replicator has it. `stop` stops `replicator`.
+  // Returns false if another replicator has the claim. `stop` stops
+  // `replicator`.
   bool Take(const void* replicator, std::function<void()> stop) {
     const std::lock_guard lock(mutex_);
     if (holder_ != nullptr) return false;
@@ -23,7 +24,7 @@ class ReplicatorClaim {
     return true;
   }
 
-  // Nothing if `replicator` does not have it.
+  // Does nothing if `replicator` does not have the claim.
   void Release(const void* replicator) {
     const std::lock_guard lock(mutex_);
     if (holder_ != replicator) return;
@@ -36,12 +37,12 @@ class ReplicatorClaim {
     return holder_ != nullptr;
   }
 
-  // Stops the replicator that has it, if there is one.
+  // Stops the replicator that has the claim, if there is one.
   void StopHolder() {
-    // Held while `stop` runs, so that a replicator which is being destroyed by
-    // another thread waits in Release until it is stopped.
+    // The lock is held while `stop` runs, so that a replicator that another
+    // thread is destroying waits in Release until it is stopped.
     const std::lock_guard lock(mutex_);
-    // A copy: the replicator releases the claim at the end.
+    // Calls a copy: the replicator releases the claim at the end.
     if (const std::function<void()> stop = stop_; stop != nullptr) stop();
   }
 

@@ -9,6 +9,7 @@
 
 #include "replication/base/status.h"
 #include "replication/store/index/index_snapshot.h"
+#include "replication/store/index/plain_value.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/membership.h"
@@ -57,11 +58,11 @@ class RocksDBView final : public ReplicaView {
     LeafDigests::DigestSnapshot readied;
     const absl::Status status = store_->TakeSnapshot(cancelled, &readied);
     if (!status.ok()) return status;
-    // Again: digests are of the families that there were when they were
+    // Checked again: the digests are of the families at the time they were
     // readied.
     const std::shared_ptr<const FamilyTable> read = FamiliesToRead();
     if (read == nullptr) return FamiliesChanged();
-    // Both sides must leave out the same.
+    // Both sides must leave out the same tombstones.
     Terms now = store_->applier()->terms();
     now.stable_time = readied.snapshot->stable_time();
     if (!terms().StillHold(now)) {
@@ -116,7 +117,7 @@ class RocksDBView final : public ReplicaView {
     const FamiliesInUse now = store_->indexed()->families();
     if (!now->ReplicatesAs(*families_)) return FamiliesChanged();
     const Family& of = now->families()[family];
-    // Entry and value of one moment.
+    // The snapshot makes entry and value those of one moment.
     rocksdb::DB* const db = store_->indexed()->db();
     rocksdb::ManagedSnapshot snapshot(db);
     StoredEntry entry;
@@ -128,8 +129,9 @@ class RocksDBView final : public ReplicaView {
     if (!status.ok() || entry.tombstone) return ToAbsl(status);
     rocksdb::ReadOptions options;
     options.snapshot = snapshot.snapshot();
-    status = db->Get(options, of.handle(),
-                     rocksdb::Slice(key.data(), key.size()), &pair->value);
+    bool entity = false;
+    status = GetPlain(db, options, of, key, &pair->value, &entity);
+    if (entity) return absl::NotFoundError("the key holds an entity");
     if (!status.ok() ||
         HashOf(*pair) == CompleteHash(reader.hasher(), of.name, key, entry)) {
       return ToAbsl(status);
@@ -162,7 +164,7 @@ class RocksDBView final : public ReplicaView {
     return terms_;
   }
   bool FamiliesAreTheSame() const { return ReplicatesAs(store_, *families_); }
-  // With their handles; null: they are not the same any more.
+  // Returns the families with handles; null if they have changed.
   std::shared_ptr<const FamilyTable> FamiliesToRead() const {
     const FamiliesInUse now = store_->indexed()->families();
     return now->ReplicatesAs(*families_) ? now->CopyReplicated() : nullptr;
@@ -170,8 +172,9 @@ class RocksDBView final : public ReplicaView {
 
   Store* const store_;
   const ReadsDone read_;
-  // Of the moment when this was made. Names alone: between sessions, and beside
-  // a stream, it keeps nothing of a family that is dropped.
+  // The families at the construction of this object. It has names alone, so
+  // that between sessions, and beside a stream, it keeps nothing of a dropped
+  // family.
   const std::shared_ptr<const FamilyTable> families_;
   mutable std::mutex mutex_;
   Terms terms_;

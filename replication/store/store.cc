@@ -21,7 +21,8 @@
 namespace rocksync {
 namespace {
 
-// An iterator over the log, which reads what the database owns.
+// An iterator over the log that counts as held: it reads what the database
+// owns.
 class HeldLog : public rocksdb::TransactionLogIterator {
  public:
   HeldLog(std::unique_ptr<rocksdb::TransactionLogIterator> log,
@@ -31,7 +32,7 @@ class HeldLog : public rocksdb::TransactionLogIterator {
   }
   ~HeldLog() override {
     log_.reset();
-    // A thread that sees it gone may close.
+    // A thread that sees that it is gone may close the database.
     held_->fetch_sub(1, std::memory_order_release);
   }
   bool Valid() override { return log_->Valid(); }
@@ -48,11 +49,11 @@ using rocksdb::Status;
 
 constexpr std::chrono::seconds kClosingPatience{10};
 
-// How long at least, so that monitoring has seen it.
+// The least time that the number is kept, so that monitoring has seen it.
 constexpr uint64_t kDroppedBatchesShownMs = 3'600'000;
 
-// Tells the next opening what it would otherwise have to read: what the digests
-// are. Nothing if they would have to be read here.
+// Adds the digests to `batch`, so that the next opening need not compute them.
+// Adds nothing if they would have to be computed here.
 Status AddDigests(bool all_is_read, LeafDigests* digests,
                   rocksdb::ColumnFamilyHandle* index,
                   rocksdb::WriteBatch* batch, bool* sealed) {
@@ -122,7 +123,8 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
 void Store::Start(Timers timers) {
   if (timers == Timers::kOn) indexed_.lease()->Start();
   files()->Start(&indexed_.reader(), indexed_.counted(), [this] {
-    // In a call from RocksDB: whoever holds a lock may wait for its thread.
+    // This runs in a call from RocksDB: a thread that holds a lock may wait for
+    // it.
     index_build_.NoticeForeignWrites();
   });
   index_build_.Start();
@@ -151,15 +153,14 @@ absl::Status Store::TakeSnapshot(const std::function<bool()>& cancelled,
   if (status.ok() && index_build_.generation() != checks) {
     return InProgress(index_build_.Progress());
   }
-  // The digests count what the family held until that is dropped from them,
-  // too.
+  // The digests count what a dropped family held until that is subtracted, too.
   if (status.ok() && (drops % 2 != 0 || families_.drops() != drops)) {
     return absl::UnavailableError(
         "a column family is being dropped on this replica");
   }
-  // What was quarantined before this opening is to be resolved like the rest,
-  // and not only once a scrub comes by. Once: what does not read stays
-  // quarantined.
+  // Pairs that were quarantined before this opening are to be resolved like
+  // others, and not only after a scrub. Recorded once: what cannot be read
+  // stays quarantined.
   if (status.ok() && readied->quarantined > 0 && !quarantine_.any_seen()) {
     quarantine_.RecordSeen();
   }
@@ -173,7 +174,7 @@ void Store::Reexamine(const std::string& index_key) {
   if (ParseIndexKey(index_key, &key)) family = families->Find(key.family_id);
   PairCheck check(&indexed_, &quarantine_, &index_build_);
   PairCheck::Finding finding = PairCheck::Finding::kFine;
-  // What cannot be looked at now is looked at by the next session, or a scrub.
+  // What cannot be checked now is checked by the next session, or by a scrub.
   const Status status =
       family != nullptr &&
               indexed_.hasher().Position(family->name, key.key) == key.position
@@ -200,7 +201,8 @@ TombstoneGcStats Store::tombstone_gc_stats() const {
   stats.tombstones = indexed_.digests().tombstones();
   stats.removed = sweep_.removed();
   stats.sweeping = !sweep_.done();
-  // Without sessions nobody counts after a while, and there may be some.
+  // Without sessions the tombstones are not counted for long, and there may be
+  // some.
   if (stats.tombstones > 0 || !indexed_.digests().counted()) {
     stats.held_up_by =
         now.HeldUpBy(indexed_.replica_id(), indexed_.LastReading());
@@ -230,15 +232,16 @@ bool Store::FlushIndex() {
   const FamiliesInUse now = indexed_.families();
   std::vector<rocksdb::ColumnFamilyHandle*> families = {
       indexed_.reader().index()};
-  // A budget of memtables that may stall writes (write_buffer_budget.h): what
-  // others hold of it nobody gives back later.
+  // With a budget of memtables that may stall writes (write_buffer_budget.h),
+  // no later flush would free what other families hold of it.
   if (indexed_.db()->GetDBOptions().atomic_flush) {
     for (const Family& family : now->families()) {
       families.push_back(family.handle());
     }
   }
-  // Else RocksDB waits until the flush would slow no writer down, which may be
-  // never: a family may stay at that limit with nothing to compact.
+  // Without this RocksDB would wait until the flush would slow no writer down,
+  // which may be never: a family may stay at that limit with nothing to
+  // compact.
   rocksdb::FlushOptions options;
   options.allow_write_stall = true;
   return indexed_.db()->Flush(options, families).ok();
@@ -252,8 +255,8 @@ Status Store::Seal() {
   Status status = AddDigests(index_build_.Progress().done, indexed_.digests(),
                              index, &batch, &sealed);
   AllStripesGuard all(indexed_.locks());
-  // Synced, so that a disk that fails says so here, and not in a flush, which
-  // RocksDB tries again after a second.
+  // Synced, so that a failing disk is reported here, and not in a flush, which
+  // RocksDB retries after a second.
   rocksdb::WriteOptions synced;
   synced.sync = true;
   // A stall may end while RocksDB still works in the background.
@@ -262,14 +265,15 @@ Status Store::Seal() {
   }
   if (status.IsBusy()) return ClosedUnsealed();
   if (!status.ok()) return status;
-  // The next opening replays next to nothing of the index. Before the seal,
-  // after which nothing is flushed.
+  // The flush leaves the next opening next to nothing of the index to replay.
+  // It comes before the seal, after which nothing is flushed.
   const bool flushed = FlushIndex();
   batch.Clear();
   status = batch.Put(index, MetaKey(kLeaseRecord),
                      EncodeLease(indexed_.LastReading() + 1));
-  // A mark of its own (marker.h): a state of this opening that is put back
-  // after its end shows. Without room for the file the old mark stays.
+  // The close gets its own mark (marker.h), so that an earlier state of this
+  // opening that is put back later is recognised. Without room for the file the
+  // old mark stays.
   const std::string mark = NewMark();
   Marker either = marker_;
   either.marks.push_back(mark);
@@ -287,7 +291,7 @@ Status Store::Seal() {
   marker_.marks = {mark};
   marker_.files = FilesLeft(db);
   marker_.index_in_tables = flushed;
-  // Else it goes on listing both.
+  // If this fails, the marker goes on listing both marks.
   WriteMarker(db->GetEnv(), db->GetName(), marker_).PermitUncheckedError();
   return status;
 }
@@ -297,7 +301,7 @@ void Store::Hold(rocksdb::Cleanable* iterator) {
   iterators_held_.fetch_add(1, std::memory_order_relaxed);
   iterator->RegisterCleanup(
       [](void* held, void*) {
-        // A thread that sees it gone may close.
+        // A thread that sees that it is gone may close the database.
         static_cast<std::atomic<uint64_t>*>(held)->fetch_sub(
             1, std::memory_order_release);
       },
@@ -343,7 +347,8 @@ Status Store::CheckClosable(uint64_t iterators) const {
                          "release them, then close it");
 }
 
-// A start that failed later has shown it to nobody.
+// The record is kept for a while: a start that failed later has shown it to
+// nobody.
 void Store::ForgetWhatWasDropped() const {
   if (log_batches_dropped_ == 0 ||
       indexed_.WallMs() < opened_ms_ + kDroppedBatchesShownMs) {
@@ -357,7 +362,7 @@ Status Store::Close() {
   if (indexed_.closed()) return Status::OK();
   indexed_.SetClosed();
   indexed_.feeds()->Close();
-  // The next opening goes on with what has to be compared.
+  // Recorded, so that the next opening goes on with what has to be compared.
   const Status noticed = index_build_.DealWithForeignWrites(/*may_wait=*/true);
   files()->Stop();
   index_build_.Stop();
@@ -365,7 +370,8 @@ Status Store::Close() {
   indexed_.lease()->Stop();  // the seal's is the last one written
   Status status = Seal();
   if (status.IsIncomplete()) {
-    // See ClosedUnsealed. RocksDB closes while it stalls writes, and so do we.
+    // See ClosedUnsealed. RocksDB closes even while it stalls writes; so does
+    // this.
     rocksdb::Warn(indexed_.db()->GetDBOptions().info_log, "%s",
                   status.ToString().c_str());
     status = Status::OK();

@@ -1,5 +1,5 @@
-// What stands behind a ReplicatedDB: owns the parts of the store, starts and
-// stops them, and tells what they count.
+// The store behind a ReplicatedDB: owns its parts, starts and stops them, and
+// reports their counts.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_STORE_H_
 #define ROCKSYNC_REPLICATION_STORE_STORE_H_
@@ -58,22 +58,23 @@ class Store {
   const std::shared_ptr<ReplicatorClaim>& claim() const { return claim_; }
   FileWatch* files() { return foreign_writes_.files(); }
 
-  // Drops the family, and has its entries removed from the index.
+  // Drops the family, and requests the removal of its entries from the index.
   rocksdb::Status DropFamily(rocksdb::ColumnFamilyHandle* handle);
 
-  // A snapshot of now and the digests at it. Unavailable: nothing may be told
-  // to peers yet, as something is being compared.
+  // Takes a snapshot of now with its digests. Returns Unavailable if nothing
+  // may be told to peers yet, as pairs and entries are being compared.
   absl::Status TakeSnapshot(const std::function<bool()>& cancelled,
                             LeafDigests::DigestSnapshot* readied);
-  // Looks again at an entry, or a pair by its entry's index key, that did not
+  // Checks again an entry, or the pair of an entry's index key, that did not
   // match at some moment, and does what a scrub would.
   void Reexamine(const std::string& index_key);
-  // They were not those of the entries: the next ones are read from these.
+  // Discards digests that did not match the entries: the next ones are read
+  // from the entries.
   void DistrustDigests();
 
   TombstoneGcStats tombstone_gc_stats() const;
   IndexStats stats() const;
-  // By the opening (DiskSpaceStats).
+  // Returns how many batches the opening dropped (DiskSpaceStats).
   uint64_t log_batches_dropped() const { return log_batches_dropped_; }
 
   // Counts an iterator of the application as held until it is deleted.
@@ -81,30 +82,30 @@ class Store {
   std::unique_ptr<rocksdb::TransactionLogIterator> Hold(
       std::unique_ptr<rocksdb::TransactionLogIterator> iterator);
 
-  // Aborted: a replicator runs on it; or snapshots are held that are not the
-  // library's, so that RocksDB would not close; or iterators, with which it
-  // would end the process; or a callback of this database runs in this thread.
-  // `iterators` of them do not count.
+  // Returns Aborted if a replicator runs on the database; if snapshots are held
+  // that are not the library's, so that RocksDB would not close; if more than
+  // `iterators` iterators are held, with which it would end the process; if
+  // this thread runs a callback of this database; or in a child of fork.
   rocksdb::Status CheckClosable(uint64_t iterators = 0) const;
-  // Stops background work, writes the seal and gives the handles back. The
-  // database itself is closed by the caller. From then on no family is known.
+  // Stops background work, writes the seal and releases the handles. From then
+  // on no family is known. The caller closes the database itself.
   rocksdb::Status Close();
-  // CURRENT as that has left it: in a directory that holds another one,
-  // somebody else has opened the database since. RocksDB begins a new MANIFEST
-  // also when one has grown too large, but not once it was closed.
+  // Returns the content of CURRENT that Close left. If the directory has
+  // another, the database was opened since: RocksDB also begins a new MANIFEST
+  // when one has grown too large, but not after it was closed.
   const std::string& manifest_at_close() const { return manifest_at_close_; }
-  // Once RocksDB is closed: the process may open the directory again.
+  // Lets this process open the directory again. Called once RocksDB is closed.
   void ReleaseDirectory() { directory_.reset(); }
 
  private:
-  // Whether the index is in tables alone. Of what is written later says
-  // nothing.
+  // Returns whether the whole index is in tables; this says nothing of later
+  // writes.
   bool FlushIndex();
   rocksdb::Status Seal();
-  // Once it was shown long enough.
+  // Removes the record of dropped batches, once it was shown long enough.
   void ForgetWhatWasDropped() const;
 
-  // In this order: each part holds pointers to those before it.
+  // The order matters: each part holds pointers to those before it.
   IndexedDB indexed_;
   ForeignWrites foreign_writes_;
   Families families_;

@@ -64,7 +64,7 @@ rocksdb::Status StoreAccess::Open(
     const Predecessor* predecessor) {
   *db = nullptr;
   handles->clear();
-  // The index's options are the library's.
+  // The index is opened with the library's own options.
   const auto index = std::find_if(
       column_families.begin(), column_families.end(),
       [](const auto& family) { return family.name == kIndexFamilyName; });

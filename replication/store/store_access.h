@@ -1,5 +1,5 @@
-// How the replicator (and tests) reach the store behind a ReplicatedDB. Not
-// part of the public API.
+// Gives the replicator (and tests) access to the store behind a ReplicatedDB.
+// Not part of the public API.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
 #define ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
@@ -30,38 +30,41 @@ class Scrub;
 class Store;
 struct Predecessor;
 
-// A replica's storage as sessions of one connection see it: with one member
+// A replica's storage as the sessions of one connection see it: with one member
 // list and one stable time. Thread-safe.
 class ReplicaView : public StorageView {
  public:
-  // What both sides of the connection agreed on, and with whom. Before, it is
-  // what the store had when the view was made, and pairs come from nobody. No
-  // session may be running.
+  // Sets what both sides of the connection agreed on, and with which peer.
+  // Before, the view has the store's terms of when it was made, and pairs have
+  // no sender.
+  // REQUIRES: no session is running.
   virtual void AgreeOn(const Terms& terms, uint64_t peer_id,
                        const IncarnationId& peer_incarnation) = 0;
-  // The store has something else by now: TakeSnapshot would be Unavailable. The
-  // two should agree anew.
+  // Whether the store has other terms or families by now. TakeSnapshot would
+  // return Unavailable, and the two sides should agree anew.
   virtual bool stale() const = 0;
-  // Of the families of the view, by ordinal.
+  // Returns the names of the view's families, by ordinal.
   virtual std::vector<std::string> family_names() const = 0;
-  // Which of the families of the view has this id of RocksDB's; nullopt: none.
+  // Returns the ordinal of the view's family with this RocksDB id; nullopt:
+  // none.
   virtual std::optional<uint32_t> OrdinalOf(uint32_t family_id) const = 0;
-  // The pair of a key as it is now. NotFound: there is none, or none that may
-  // be shown; one whose value does not match its entry's hash is quarantined.
+  // Reads the present pair of a key. Returns NotFound if there is none, or none
+  // that may be shown; a pair whose value does not match its entry's hash is
+  // quarantined.
   virtual absl::Status ReadPair(uint32_t family, std::string_view key,
                                 Pair* pair) const = 0;
 };
 
 class StoreAccess {
  public:
-  // A view with the families that are replicated now, their ordinals being
+  // Returns a view of the families that are replicated now; their ordinals are
   // those of db->ReplicatedFamilies(). Once one of them is created or dropped,
-  // the view's TakeSnapshot and Apply return Unavailable and a new view is
-  // due (and a new set-up with the peer, whose families must be the same).
-  // Must not outlive `db`. `read` may be empty, and is told how many elements
-  // its snapshots scan, keys they look up and values they read. It may wait, so
-  // that they read no faster than they may. Applying is not slowed: it is
-  // bounded by what comes in, and by RocksDB's own write control.
+  // the view's TakeSnapshot and Apply return Unavailable, and a new view is due
+  // (and a new set-up with the peer, whose families must be the same). The view
+  // must not outlive `db`. `read`, which may be empty, is told how many
+  // elements its snapshots scan, keys they look up and values they read. It may
+  // wait, to limit their rate. Applying is not slowed: it is bounded by what
+  // comes in, and by RocksDB's own write control.
   static std::unique_ptr<ReplicaView> NewView(ReplicatedDB* db,
                                               ReadsDone read = {});
 
@@ -76,7 +79,7 @@ class StoreAccess {
   // Valid as long as `db`.
   static ChangeLog* ChangesOf(ReplicatedDB* db);
 
-  // ReplicatedDB::Open. `predecessor`: see OpenIndexed.
+  // Implements ReplicatedDB::Open. `predecessor`: see OpenIndexed.
   static rocksdb::Status Open(
       const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
       const std::string& name,
@@ -84,18 +87,18 @@ class StoreAccess {
       std::vector<rocksdb::ColumnFamilyHandle*>* handles, Timers timers,
       ReplicatedDB** db, const Predecessor* predecessor = nullptr);
 
-  // Must not outlive `db`.
+  // Makes a scrub of `db`, which must outlive it.
   static std::unique_ptr<Scrub> NewScrub(ReplicatedDB* db);
 
-  // What peers must have alike, by ordinal: names and comparators' names of the
-  // families that are replicated now.
+  // What peers must have alike: names and comparators' names of the families
+  // that are replicated now, by ordinal.
   struct FamilyFacts {
     std::string name;
     std::string comparator;
   };
   static std::vector<FamilyFacts> Families(const ReplicatedDB* db);
 
-  // The incarnation of `db`, as peers hear of it now.
+  // Returns the incarnation of `db`, as peers hear of it now.
   static Incarnation IncarnationOf(const ReplicatedDB* db);
 };
 

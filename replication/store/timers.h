@@ -1,4 +1,4 @@
-// What a store does by the clock on the wall.
+// Whether a store does work by the wall clock.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_TIMERS_H_
 #define ROCKSYNC_REPLICATION_STORE_TIMERS_H_
@@ -7,9 +7,9 @@
 
 namespace rocksync {
 
-// On: threads renew the lease ahead of need, and sweep collected tombstones.
-// Off for tests in virtual time alone: then whoever needs the lease renews it,
-// and Store::SweepForTesting sweeps.
+// kOn: threads renew the lease ahead of need, and sweep collected tombstones.
+// kOffForTesting: only for tests in virtual time. Then the caller that needs
+// the lease renews it, and Store::SweepForTesting sweeps.
 enum class Timers : uint8_t { kOn, kOffForTesting };
 
 }  // namespace rocksync

@@ -171,7 +171,8 @@ Status VersionSpecificDB::ClipColumnFamily(ColumnFamilyHandle* family,
   const Status status =
       CheckNotReplicated(family, "ClipColumnFamily",
                          "delete what is outside with DeleteRangeInChunks");
-  // It writes as many ranges as it needs.
+  // RocksDB writes as many range deletions as it needs, so they are counted
+  // after.
   return status.ok() ? Counted()->Alone([&] {
     return db_->ClipColumnFamily(family, begin_key, end_key);
   })
@@ -250,8 +251,8 @@ VersionSpecificDB::NewAttributeGroupIterator(
 #endif
 
 #ifdef ROCKSYNC_HAS_MULTI_SCAN
-// As RocksDB makes it, but with the iterators of this database, which are
-// counted: what it gives out is none itself.
+// Makes the scan as RocksDB does, but with the iterators of this database,
+// which are counted: a scan is no iterator itself.
 std::unique_ptr<rocksdb::MultiScan> VersionSpecificDB::NewMultiScan(
     const ReadOptions& options, ColumnFamilyHandle* family,
     MultiScanRanges ranges) {
@@ -261,7 +262,8 @@ std::unique_ptr<rocksdb::MultiScan> VersionSpecificDB::NewMultiScan(
 
 #if ROCKSYNC_ROCKSDB_AT_LEAST(10, 8)
 Status VersionSpecificDB::FlushWAL(const rocksdb::FlushWALOptions& options) {
-  const Status writable = Counted()->LogStatus();
+  Status writable = CheckOpen();
+  if (writable.ok()) writable = Counted()->LogStatus();
   return writable.ok() ? db_->FlushWAL(options) : writable;
 }
 #endif

@@ -1,5 +1,5 @@
-// Changes that a peer was told of without having got them, so that they can be
-// sent if it asks for them.
+// Changes that were announced to a peer but not sent, so that they can be sent
+// if it asks for them.
 
 #ifndef ROCKSYNC_REPLICATION_STREAM_ANNOUNCED_CHANGES_H_
 #define ROCKSYNC_REPLICATION_STREAM_ANNOUNCED_CHANGES_H_
@@ -21,10 +21,10 @@ struct AnnouncedChange {
   std::string key;
 };
 
-// Keeps the last kMost. Not thread-safe.
+// The last kMost announced changes. Not thread-safe.
 class AnnouncedChanges {
  public:
-  static constexpr size_t kMost = size_t{1} << 13;  // with their keys
+  static constexpr size_t kMost = size_t{1} << 13;  // changes, with their keys
 
   void Add(ShortHash hash, AnnouncedChange change) {
     if (!changes_.emplace(hash, std::move(change)).second) return;
@@ -34,7 +34,7 @@ class AnnouncedChanges {
     order_.pop_front();
   }
 
-  // Null: it was never announced, or too long ago.
+  // Returns null if the change was never announced, or too long ago.
   const AnnouncedChange* Find(ShortHash hash) const {
     const auto found = changes_.find(hash);
     return found == changes_.end() ? nullptr : &found->second;

@@ -19,7 +19,7 @@ Status IncomingChanges::Refusal(std::string_view what) const {
 
 Status IncomingChanges::Receive(std::string_view message) {
   if (!host_->TermsHold()) return absl::UnavailableError("reconnecting");
-  // A transport of the application's own may hand on an empty frame.
+  // A transport of the application's own may deliver an empty frame.
   if (message.empty()) return Refusal("an empty message of a stream");
   const std::string_view body = message.substr(1);
   const auto type = static_cast<StreamMessageType>(message[0]);
@@ -50,7 +50,7 @@ Status IncomingChanges::ReceiveChanges(std::string_view message) {
   if (!status.ok()) return status;
   bool wake = false;
   host_->WithDues([&](StreamDues* dues) {
-    // The sending half does not know yet when to look.
+    // Wake at the first bytes: the sending half does not know yet when to look.
     wake = dues->Took(message.size(), host_->NowMs());
     wake |= dues->bytes_to_tell() >= host_->facts().mine.window_bytes / 4;
   });
@@ -74,7 +74,7 @@ Status IncomingChanges::Apply() {
   return status;
 }
 
-// What came by two ways comes by one from now on.
+// Prunes: what came by two ways comes by one from now on.
 void IncomingChanges::NoteArrived() {
   bool meshed = false;
   host_->WithSpread([&](const Spread* spread) { meshed = spread->meshed(); });
@@ -91,7 +91,8 @@ void IncomingChanges::NoteArrived() {
     });
   }
   if (prune.empty()) return;
-  // More than that while the sending half waits will be seen twice again.
+  // More origins are dropped while the sending half waits: they will be seen
+  // twice again.
   constexpr size_t kMaxToPrune = size_t{1} << 12;
   host_->WithDues([&](StreamDues* dues) {
     if (dues->lists.to_prune.size() < kMaxToPrune) {

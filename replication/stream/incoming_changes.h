@@ -1,4 +1,4 @@
-// The half of a stream that receives, as a protocol: applies what comes, and
+// The receiving half of a stream, as a protocol: it applies what comes, and
 // leaves to the sending half what the peer is to be told of it.
 
 #ifndef ROCKSYNC_REPLICATION_STREAM_INCOMING_CHANGES_H_
@@ -15,7 +15,7 @@
 
 namespace rocksync {
 
-// For one thread.
+// The receiving half of one stream. For one thread.
 class IncomingChanges {
  public:
   // `host` must outlive it.
@@ -23,13 +23,13 @@ class IncomingChanges {
   IncomingChanges(const IncomingChanges&) = delete;
   IncomingChanges& operator=(const IncomingChanges&) = delete;
 
-  // Takes the next message of an open stream, which is not empty. An error ends
-  // the stream. InvalidArgument: the peer says what it must not; Unavailable:
-  // what the two agreed upon holds no longer, they should meet again; others
-  // are of Apply.
+  // Takes the next message of an open stream. An error ends the stream.
+  // InvalidArgument: the peer says what it must not, or nothing; Unavailable:
+  // what the two agreed upon holds no longer, they should meet again; other
+  // errors are those of Apply.
   absl::Status Receive(std::string_view message);
 
-  // Changes were taken, here or by the peer.
+  // Returns true once changes were taken, here or by the peer.
   bool carried() const { return carried_; }
 
  private:

@@ -10,7 +10,7 @@ NeighbourChoice::NeighbourChoice(const NeighbourChoiceOptions& options,
                                  uint64_t seed)
     : options_(options), random_(seed) {}
 
-// Without zones all peers count as of the own one.
+// Without zones all peers count as being in the own zone.
 void NeighbourChoice::Add(size_t peer) {
   const auto [added, is_new] = peers_.emplace(peer, Peer());
   if (!is_new) return;
@@ -100,8 +100,8 @@ void NeighbourChoice::GiveUp(size_t peer) {
   waiting_.push_back(peer);
 }
 
-// Each that is given up is the last of those who wait, so that a substitute of
-// one is not one that was given up before it.
+// Gives up neighbours without a stream. Each goes last among the peers that
+// wait, so that no substitute is one that was given up before it.
 void NeighbourChoice::ReplaceSilent(uint64_t now_ms) {
   const std::set<size_t> chosen = chosen_;
   size_t substitutes = waiting_.size();

@@ -10,8 +10,8 @@ namespace {
 
 using absl::Status;
 
-// Keys and values that are taken from the log at once.
-constexpr size_t kAckBytes = size_t{64} << 10;
+// Bytes of keys and values that are taken from the log at once.
+constexpr size_t kReadBytes = size_t{64} << 10;
 constexpr uint64_t kMaxSilenceMs = 10'000;
 
 Status Reconnect() { return absl::UnavailableError("reconnecting"); }
@@ -49,7 +49,7 @@ Status OutgoingChanges::Step() {
   if (status.ok()) status = SendLists();
   const size_t window = Window();
   if (status.ok() && window > 0) {
-    status = SendChanges(std::min(window, kAckBytes));
+    status = SendChanges(std::min(window, kReadBytes));
   }
   return status;
 }
@@ -71,12 +71,12 @@ Status OutgoingChanges::SendChanges(size_t max_bytes) {
   if (status.ok() && taken_.lost > 0) status = SendGap(taken_.lost);
   if (!status.ok() || taken_.changes.empty()) return status;
   oldest_ms_ = taken_.oldest_ms;
-  // What travels is durable here first, or a replica could hold what its writer
-  // has lost.
+  // A change is durable here before it travels, or a replica could hold what
+  // its writer has lost.
   status = host_->MakeDurable(taken_.last);
   if (!status.ok()) return status;
-  // A replica that is a member no more gets nothing from the moment that this
-  // one knows; and ordinals of families are those of the set-up.
+  // A replica that was removed gets nothing from the moment that this one
+  // knows. Family ordinals, too, hold only under the terms of the set-up.
   if (!host_->TermsHold()) return Reconnect();
 
   uint64_t left_out = 0;
@@ -97,7 +97,7 @@ Status OutgoingChanges::Encode(uint64_t* left_out) {
   const uint64_t peer_id = host_->facts().peer_id;
   for (const LoggedChange& change : taken_.changes) {
     if (change.left_out) {
-      // Who has it need not be known: the session finds out.
+      // Which replicas have it need not be known: the session finds out.
       *left_out += change.source != peer_id;
       continue;
     }
@@ -175,8 +175,8 @@ Status OutgoingChanges::SendLists() {
                                                  : status;
 }
 
-// What was announced is read as it is now: later versions are welcome, too.
-// What the window has no room for waits.
+// Sends the pairs that the peer asked for, as they are now: later versions are
+// welcome, too. Those that the window has no room for wait.
 Status OutgoingChanges::SendAskedFor(std::span<const ShortHash> hashes) {
   uint64_t forgotten = 0;
   while (!hashes.empty() && Window() > 0) {
@@ -206,7 +206,7 @@ Status OutgoingChanges::SendPair(const AnnouncedChange& announced,
   if (pair.key.size() + pair.value.size() > kMaxStreamedBytes) {
     return SendGap(1);
   }
-  // It may be later than all that the log has told of.
+  // The pair may be later than all that the log has told of, so all is synced.
   status = host_->MakeAllDurable();
   if (!status.ok()) return status;
   if (!host_->TermsHold()) return Reconnect();
@@ -218,11 +218,13 @@ Status OutgoingChanges::SendPair(const AnnouncedChange& announced,
   return SendMessage(0);
 }
 
-// `changes`: of the log, dealt with by it and those before.
+// Sends the message that was encoded. `changes`: changes of the log that it and
+// those before deal with.
 Status OutgoingChanges::SendMessage(uint64_t changes) {
   Status status = host_->Pay(encoder_.message().size());
   if (!status.ok()) return status;
-  // Both before it is sent: the peer may have taken it before Send returns.
+  // Both are counted first: the peer may have taken the message before Send
+  // returns.
   host_->WithDues([&](StreamDues* dues) {
     dues->Sent(encoder_.message().size(), changes, oldest_ms_);
   });

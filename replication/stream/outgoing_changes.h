@@ -1,6 +1,7 @@
-// The half of a stream that sends, as a protocol: what is written at this
-// replica, as it is written, and what the peer has to be told of what it sends.
-// What is sent when, and what holds before: threads and clocks are its host's.
+// The sending half of a stream, as a protocol: it sends what is written at this
+// replica, as it is written, and tells the peer what became of the peer's
+// changes. It decides what is sent when, and what must hold before; threads and
+// clocks are its host's.
 
 #ifndef ROCKSYNC_REPLICATION_STREAM_OUTGOING_CHANGES_H_
 #define ROCKSYNC_REPLICATION_STREAM_OUTGOING_CHANGES_H_
@@ -19,7 +20,7 @@
 
 namespace rocksync {
 
-// For one thread.
+// The sending half of one stream. For one thread.
 class OutgoingChanges {
  public:
   // `host` must outlive it.
@@ -27,18 +28,19 @@ class OutgoingChanges {
   OutgoingChanges(const OutgoingChanges&) = delete;
   OutgoingChanges& operator=(const OutgoingChanges&) = delete;
 
-  // Once the stream is open: silence begins here.
+  // Called once the stream is open: the time without a message counts from
+  // here.
   void Begin() { last_sent_ms_ = host_->NowMs(); }
 
-  // Says what is due, and sends the next changes if the window is open. To be
-  // called at NextDueMs(), when woken, and as long as there are changes that
-  // the window has room for. An error ends the stream; Unavailable: what the
-  // two agreed upon holds no longer, they should meet again.
+  // Sends what is due, and the next changes if the window is open. To be called
+  // at NextDueMs(), when woken, and as long as there are changes that the
+  // window has room for. An error ends the stream; Unavailable: what the two
+  // agreed upon holds no longer, they should meet again.
   absl::Status Step();
 
-  // When something is due to be said, whatever is written.
+  // Returns when a message is due even if nothing is written.
   uint64_t NextDueMs() const;
-  // Bytes of kChanges that the peer has room for.
+  // Returns how many bytes of kChanges the peer has room for.
   size_t Window() const;
 
  private:
@@ -61,8 +63,8 @@ class OutgoingChanges {
   LogBatch taken_;
   ChangesEncoder encoder_;
   uint64_t last_sent_ms_ = 0;
-  uint64_t oldest_ms_ = 0;        // change of those taken last
-  uint64_t told_neighbours_ = 0;  // number of those that the peer was told
+  uint64_t oldest_ms_ = 0;        // of the changes taken last
+  uint64_t told_neighbours_ = 0;  // number of the list that the peer was told
   std::vector<ShortHash> to_announce_;
   AnnouncedChanges announced_;
 };

@@ -8,7 +8,8 @@
 namespace rocksync {
 namespace {
 
-// Filters take whole element hashes; their own mapping mixes what there is.
+// Extends a short hash to the element hash that filters take; their own mapping
+// mixes its bits.
 ElementHash Whole(ShortHash hash) { return {hash, 0}; }
 
 }  // namespace
@@ -19,9 +20,9 @@ struct Spread::Edge {
       : peer(std::move(p)), known(options, seed) {}
 
   Neighbour peer;
-  std::vector<Neighbour> neighbours;  // of it, by id
-  std::set<uint64_t> lazy;            // origins
-  SlidingWindowFilter known;          // what it has
+  std::vector<Neighbour> neighbours;  // of the peer, by id
+  std::set<uint64_t> lazy;            // origins that are only announced
+  SlidingWindowFilter known;          // what the peer has
 };
 
 Spread::Spread(uint64_t self, const SpreadOptions& options,
@@ -33,7 +34,7 @@ Spread::Spread(uint64_t self, const SpreadOptions& options,
 
 Spread::~Spread() = default;
 
-// Each filter has a mapping of its own.
+// Returns a new seed, as each filter has a mapping of its own.
 MappingSeed Spread::NextSeed() {
   MappingSeed seed = seed_;
   uint64_t number = seeds_++;
@@ -85,7 +86,7 @@ std::vector<Neighbour> Spread::neighbours() const {
   return all;
 }
 
-// As `peer` says.
+// Returns true if they are neighbours, as `peer` says.
 bool Spread::AreNeighbours(uint64_t peer, uint64_t other) const {
   const Edge* const edge = Find(peer);
   return edge != nullptr &&
@@ -93,8 +94,8 @@ bool Spread::AreNeighbours(uint64_t peer, uint64_t other) const {
                      [&](const Neighbour& n) { return n.id == other; });
 }
 
-// Every neighbour has the same neighbours as this replica, and itself as one
-// of them; all of one zone.
+// Sets meshed_: true if all neighbours are of this replica's zone, and each of
+// them has this replica and all the others as neighbours.
 void Spread::FindMesh() {
   meshed_ = true;
   for (const auto& [id, edge] : edges_) {
@@ -118,8 +119,8 @@ bool Spread::HasEdgeTo(uint64_t peer, const std::string& zone) const {
          std::any_of(edge->neighbours.begin(), edge->neighbours.end(), in_zone);
 }
 
-// This replica takes a change over to `zone`, which came from `source` (null:
-// written here), a replica of its own zone.
+// Returns true if this replica takes a change over to `zone` that came from
+// `source` (null: written here), which is not of that zone.
 bool Spread::Crosses(const Edge* source, const std::string& zone) const {
   if (source == nullptr || source->peer.zone != options_.zone) return true;
   if (HasEdgeTo(source->peer.id, zone)) return false;
@@ -130,7 +131,8 @@ bool Spread::Crosses(const Edge* source, const std::string& zone) const {
                       });
 }
 
-// The neighbour in `zone` that gets what crosses.
+// Returns the neighbour in `zone` to which changes are pushed. REQUIRES: there
+// is one.
 uint64_t Spread::FirstOf(const std::string& zone) const {
   const auto first = std::find_if(
       edges_.begin(), edges_.end(),
@@ -147,7 +149,7 @@ Spread::Way Spread::WayAcross(const Edge& to, const Edge* source) const {
 
 Spread::Way Spread::WayWithin(const Edge& to, const Edge* source,
                               const Spreading& change) const {
-  // Between zones a replica pushes to one alone.
+  // A source in another zone pushes to one replica of this zone alone.
   const bool has_it_from_source = source != nullptr &&
                                   source->peer.zone == options_.zone &&
                                   AreNeighbours(source->peer.id, to.peer.id);
@@ -179,7 +181,7 @@ bool Spread::Arrived(const Spreading& change, bool applied, uint64_t now_ms) {
   Edge* const from = Find(change.source);
   if (from != nullptr) from->known.Insert(Whole(change.hash), now_ms);
   missing_.erase(change.hash);
-  // What loses to a later version shows no other way by which it came.
+  // A change that loses to a later version need not have come by another way.
   const bool twice = !applied && held_.MayContain(Whole(change.hash), now_ms);
   held_.Insert(Whole(change.hash), now_ms);
   if (!twice || from == nullptr) return false;
@@ -187,7 +189,7 @@ bool Spread::Arrived(const Spreading& change, bool applied, uint64_t now_ms) {
   return true;
 }
 
-// A peer may name origins that nobody has heard of.
+// Bounds the set, as a peer may name origins that no replica has heard of.
 void Spread::MakeLazy(Edge* edge, uint64_t origin) const {
   edge->lazy.insert(origin);
   if (edge->lazy.size() <= options_.max_lazy) return;
@@ -233,7 +235,7 @@ std::map<uint64_t, std::vector<ShortHash>> Spread::DueGrafts(uint64_t now_ms) {
     const ShortHash hash = due_.begin()->second;
     due_.erase(due_.begin());
     const auto it = missing_.find(hash);
-    if (it == missing_.end()) continue;  // it has come
+    if (it == missing_.end()) continue;  // the change has come
     std::vector<uint64_t>* const announcers = &it->second;
     if (announcers->empty()) {
       ++lost_;

@@ -1,4 +1,4 @@
-// What the two halves of a stream have in common: what is under way to the
+// The state that the two halves of a stream share: what is under way to the
 // peer, and what is due to be said to it.
 
 #ifndef ROCKSYNC_REPLICATION_STREAM_STREAM_DUES_H_
@@ -15,37 +15,40 @@
 
 namespace rocksync {
 
-// Not thread-safe.
+// The shared state of one stream. Not thread-safe.
 class StreamDues {
  public:
-  // So many changes, the oldest made at `oldest_ms`, were taken from the log,
-  // to be dealt with until the next call; 0: all are.
+  // Records that so many changes, the oldest made at `oldest_ms`, were taken
+  // from the log and are in hand until the next call; 0: all are dealt with.
   void TookFromLog(uint64_t changes, uint64_t oldest_ms);
-  // A message of kChanges of so many bytes is sent, which deals with so many
-  // changes of the log, the oldest made at `oldest_ms`.
+  // Records that a message of kChanges of so many bytes is sent, which deals
+  // with so many changes of the log, the oldest made at `oldest_ms`.
   void Sent(uint64_t bytes, uint64_t changes, uint64_t oldest_ms);
-  // The peer has taken so many bytes. False: more than is under way.
+  // Records that the peer has taken so many bytes. Returns false if that is
+  // more than is under way.
   bool Taken(uint64_t bytes);
   uint64_t bytes_under_way() const { return bytes_sent_ - bytes_taken_; }
-  // Changes of the log that are under way or taken from it, and when the oldest
-  // was made.
+  // The number of changes of the log that are under way or in hand, and when
+  // the oldest was made.
   uint64_t changes_under_way() const;
   uint64_t oldest_under_way_ms() const;  // UINT64_MAX: none is
 
-  // So many bytes were taken here. True: a time at which that is told is set.
+  // Records that so many bytes were taken here. Returns true if this sets the
+  // time at which the peer is told.
   bool Took(uint64_t bytes, uint64_t now_ms);
   uint64_t bytes_to_tell() const { return bytes_to_tell_; }
-  // When they are to be told at the latest; UINT64_MAX: there are none.
+  // Returns when bytes_to_tell() is to be told at the latest; UINT64_MAX: there
+  // is nothing to tell.
   uint64_t TellAtMs() const {
     return bytes_to_tell_ > 0 ? tell_at_ms_ : kNever;
   }
-  // Those that are due now, be it by time or since they are `most` or more; 0:
-  // none are. They count as told.
+  // Returns the bytes to be told now, by time or since they are `most` or more;
+  // 0: none are due. They count as told.
   uint64_t TakeDueAck(uint64_t now_ms, uint64_t most);
 
   // Lists for the sending half, which takes all at once.
   struct Lists {
-    bool wants_repair = false;          // and the peer is to begin it
+    bool wants_repair = false;          // a session, which the peer is to begin
     std::set<uint64_t> to_prune;        // origins that come by another way
     std::vector<ShortHash> to_ask_for;  // of the peer, which announced them
     std::vector<ShortHash> asked_for;   // by the peer
@@ -56,7 +59,7 @@ class StreamDues {
   static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
   struct UnderWay {
-    uint64_t bytes_until = 0;  // those of all until this one
+    uint64_t bytes_until = 0;  // of all messages up to this one
     uint64_t changes = 0;
     uint64_t oldest_ms = 0;
   };
@@ -66,7 +69,7 @@ class StreamDues {
   uint64_t in_hand_since_ms_ = kNever;
   uint64_t bytes_sent_ = 0;   // of messages of kChanges
   uint64_t bytes_taken_ = 0;  // of these, by the peer
-  // Taken here, and the peer was not told.
+  // Bytes that were taken here and that the peer was not told of.
   uint64_t bytes_to_tell_ = 0;
   uint64_t tell_at_ms_ = 0;
 };

@@ -1,5 +1,5 @@
 // What a stream needs of the replica at which it runs, and of its connection.
-// The replicator's threads and the simulation both fit.
+// The replicator's threads and the simulation both implement it.
 
 #ifndef ROCKSYNC_REPLICATION_STREAM_STREAM_HOST_H_
 #define ROCKSYNC_REPLICATION_STREAM_STREAM_HOST_H_
@@ -21,7 +21,7 @@
 
 namespace rocksync {
 
-// What does not change once a stream is open.
+// The facts that do not change once a stream is open.
 struct StreamFacts {
   uint64_t peer_id = 0;
   std::string peer_name;
@@ -30,7 +30,7 @@ struct StreamFacts {
   StreamOpen theirs;
 };
 
-// A change of the log. Views do not own.
+// A change of the log. The views do not own their bytes.
 struct LoggedChange {
   uint32_t family = 0;  // ordinal in the family list agreed at set-up
   std::string_view key;
@@ -48,69 +48,73 @@ struct LogBatch {
   uint64_t oldest_ms = 0;  // when the first was made
 };
 
-// Two threads may use it, one with the sending half of the stream and one with
-// the receiving half; what is said of neither is for both.
+// The replica and the connection, as a stream sees them. Two threads may use
+// it, one for the sending half of the stream and one for the receiving half.
+// Methods that name neither half are for both.
 class StreamHost {
  public:
   virtual ~StreamHost() = default;
 
   virtual const StreamFacts& facts() const = 0;
-  // Monotonic.
+  // Returns a monotonic time, in milliseconds.
   virtual uint64_t NowMs() const = 0;
 
-  // Of the sending half. The next changes of the log, about `max_bytes` of
-  // keys and values, at least one if there is any; valid until the next call.
-  // Unavailable: one is of a family that the set-up did not know.
+  // For the sending half. Takes the next changes of the log, about `max_bytes`
+  // of keys and values, at least one if there is any; valid until the next
+  // call. Returns Unavailable if one is of a family that the set-up did not
+  // know.
   virtual absl::Status Take(size_t max_bytes, LogBatch* taken) = 0;
-  // Of the sending half. Returns once all changes up to this number are
-  // durable; or everything that is there. Not at all if that is not wanted.
+  // For the sending half. Returns once all changes up to this number, or
+  // everything that is there, are durable. Does nothing if
+  // ReplicatorOptions::stream_syncs is false.
   virtual absl::Status MakeDurable(uint64_t number) = 0;
   virtual absl::Status MakeAllDurable() = 0;
-  // Of the sending half. Waits until so many bytes may be sent by the replica's
-  // rate. An error: the stream ends, or what was agreed upon does not hold any
-  // more.
+  // For the sending half. Waits until the replica's rate limit allows so many
+  // bytes. Returns an error if the stream ends, or what was agreed upon holds
+  // no longer.
   virtual absl::Status Pay(size_t /*bytes*/) { return absl::OkStatus(); }
-  // Of the sending half. In order, each a frame of its own.
+  // For the sending half. Sends messages in order, each as a frame of its own.
   virtual absl::Status Send(std::string_view message) = 0;
 
-  // What the two agreed upon in the set-up still holds: the member list, the
-  // stable time, the families, and who the peer is.
+  // Returns true while what the two agreed upon in the set-up holds: the member
+  // list, the stable time, the families, and who the peer is.
   virtual bool TermsHold() const = 0;
   virtual uint32_t FamilyCount() const = 0;
   virtual ElementHash HashOf(const Pair& pair) const = 0;
-  // The pair of a key as it is now. NotFound: there is none, or none that may
-  // be shown.
+  // Reads the pair of a key as it is now. Returns NotFound if there is none, or
+  // none that may be shown.
   virtual absl::Status ReadPair(uint32_t family, std::string_view key,
                                 Pair* pair) const = 0;
-  // Of the receiving half. As StorageView::Apply, by what the set-up agreed
-  // upon; takes those out of `pairs` that are too large to be kept here.
+  // For the receiving half. Applies pairs as StorageView::Apply does, by what
+  // the set-up agreed upon. Takes those out of `pairs` that are too large to be
+  // kept here.
   virtual absl::Status Apply(std::vector<Pair>* pairs,
                              std::vector<ApplyOutcome>* outcomes) = 0;
 
-  // Has an exact session with the peer begin, behind this call. Only asked of
-  // who dialed.
+  // Requests an exact session with the peer that begins after this call. Called
+  // only on the side that dialed.
   virtual void BeginRepair() = 0;
-  // Has the sending half look soon whether there is something to be said.
+  // Makes the sending half check soon whether there is something to be sent.
   virtual void Wake() = 0;
 
-  // What the halves have in common, and what all streams of the replica have:
-  // for the length of the call nobody else uses it.
+  // Runs `use` on what the two halves share, or on what all streams of the
+  // replica share: nothing else uses it for the length of the call.
   virtual void WithDues(absl::FunctionRef<void(StreamDues*)> use) = 0;
   virtual void WithSpread(absl::FunctionRef<void(Spread*)> use) = 0;
-  // As Streams has them.
+  // These three do what those of Streams do (peering/streams.h).
   virtual std::vector<Neighbour> Neighbours(uint64_t* number) const = 0;
   virtual bool SetNeighbours(std::vector<Neighbour> neighbours) = 0;
   virtual bool AskForMissing(uint64_t now_ms) = 0;
 
-  // For statistics: pairs that are sent, changes that are left to a session,
-  // pairs that came.
+  // For statistics: counts pairs sent, changes left to a session, pairs
+  // received.
   virtual void NoteSent(uint64_t pairs) {}
   virtual void NoteGivenUp(uint64_t changes) {}
   virtual void NoteReceived(uint64_t pairs, uint64_t applied,
                             uint64_t duplicates, uint64_t held_back) {}
 
-  // A session is to find what the stream did not bring. Whoever dialed begins
-  // it; the other side has to tell it.
+  // Requests a session that finds what the stream did not bring. The side that
+  // dialed begins it; the other side asks the peer for it.
   void Repair();
 };
 

@@ -1,9 +1,10 @@
-// The messages of a stream as bytes. docs/protocol.md is the prose.
+// The messages of a stream as bytes. docs/protocol.md describes them.
 //
 //   message = type (1) | body
 //
-// Encoders append; decoders take the whole body, bound every count before
-// anything is allocated, refuse what is left over, and name what is wrong.
+// Encoders return whole messages. Decoders take the whole body (of StreamOpen
+// the whole message), bound every count before anything is allocated, refuse
+// what is left over unless a later version may add it, and name what is wrong.
 
 #ifndef ROCKSYNC_REPLICATION_STREAM_STREAM_MESSAGES_H_
 #define ROCKSYNC_REPLICATION_STREAM_STREAM_MESSAGES_H_
@@ -23,39 +24,40 @@
 
 namespace rocksync {
 
-// Of a connection that a StreamOpen (MessageType::kStreamOpen) has made a
-// stream.
+// The message types on a connection that a StreamOpen
+// (MessageType::kStreamOpen) has made a stream.
 enum class StreamMessageType : uint8_t {
   kChanges = 1,  // pairs, each with its value
   kAck = 2,      // how much of the peer's changes was dealt with
   kGap = 3,      // changes that were not sent: an exact session finds them
-  kAlive = 4,    // nothing to say
+  kAlive = 4,    // nothing else to say
   // See spread.h:
   kNeighbours = 5,  // the replicas that the sender has streams with
   kPrune = 6,       // changes of these origins come by another way
   kAnnounce = 7,    // changes that the sender has, by short hashes
-  kGraft = 8,       // the sender wants these
+  kGraft = 8,       // announced changes that the sender wants
 };
-// Whether it is kAck or kAlive, with which no changes come.
+// Returns true for kAck and kAlive, with which no changes come.
 bool IsAnswer(std::string_view message);
 
 // What a side says of itself when the stream begins.
 struct StreamOpen {
-  // The peer may have so many bytes of kChanges under way.
+  // How many bytes of kChanges the peer may have under way.
   uint64_t window_bytes = 0;
-  // The connection is closed after so long a silence, in milliseconds.
+  // The silence after which the connection is closed, in milliseconds.
   uint64_t idle_timeout_ms = 0;
   std::string zone;
 };
 inline constexpr size_t kMaxZoneBytes = 64;
-// MessageType::kStreamOpen (1) | window | patience | zone | what later versions
-// add
+// Format: MessageType::kStreamOpen (1) | window | idle timeout | zone | what
+// later versions add, ignored here
 std::string EncodeStreamOpen(const StreamOpen& open);
 absl::Status DecodeStreamOpen(std::string_view message, StreamOpen* open);
 
-// Of one message of kChanges.
+// The most changes in one message of kChanges.
 inline constexpr size_t kMaxChangesInMessage = 4096;
-// Key and value of a change; a larger one is left to a session.
+// The most bytes of a key and its value together; a larger change is left to a
+// session.
 inline constexpr size_t kMaxStreamedBytes = size_t{64} << 10;
 
 // Builds messages of kChanges, one after the other.
@@ -64,7 +66,7 @@ class ChangesEncoder {
   ChangesEncoder() { Clear(); }
   ChangesEncoder(const ChangesEncoder&) = delete;
   ChangesEncoder& operator=(const ChangesEncoder&) = delete;
-  // `value` of a tombstone: nothing.
+  // Adds a change. The `value` of a tombstone is ignored.
   void Add(uint32_t family, std::string_view key, const Version& version,
            bool tombstone, std::string_view value);
   size_t count() const { return count_; }
@@ -78,24 +80,25 @@ class ChangesEncoder {
   size_t count_ = 0;
 };
 
-// The body of kChanges. Pairs of families above `families` are refused.
+// Decodes the body of kChanges. Refuses pairs of families from `families` on.
 absl::Status DecodeChanges(std::string_view body, uint32_t families,
                            std::vector<Pair>* pairs);
 
-// kAck: bytes of messages of kChanges. kGap: changes.
+// The count of kAck is bytes of messages of kChanges, that of kGap changes.
 std::string EncodeStreamCount(StreamMessageType type, uint64_t count);
 absl::Status DecodeStreamCount(std::string_view body, uint64_t* count);
 
 std::string EncodeAlive();
 
-// Of one message, of any of the lists.
+// The most entries in one message, of any of the lists.
 inline constexpr size_t kMaxListed = 4096;
 
-// Each id (8) | zone
+// Body: for each neighbour, id (8) | zone
 std::string EncodeNeighbours(const std::vector<Neighbour>& neighbours);
 absl::Status DecodeNeighbours(std::string_view body,
                               std::vector<Neighbour>* neighbours);
-// kPrune: replica ids; kAnnounce and kGraft: short hashes; 8 bytes each.
+// Body of kPrune: replica ids; of kAnnounce and kGraft: short hashes; 8 bytes
+// each.
 std::string EncodeStreamList(StreamMessageType type,
                              std::span<const uint64_t> list);
 absl::Status DecodeStreamList(std::string_view body,

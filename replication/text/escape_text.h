@@ -1,5 +1,5 @@
-// Text of a peer, or from a database that somebody else wrote, which a log or a
-// terminal is about to show.
+// Escapes text that is not trusted (of a peer, or from a database that somebody
+// else wrote) before a log or a terminal shows it.
 
 #ifndef ROCKSYNC_REPLICATION_TEXT_ESCAPE_TEXT_H_
 #define ROCKSYNC_REPLICATION_TEXT_ESCAPE_TEXT_H_
@@ -9,8 +9,8 @@
 
 namespace rocksync {
 
-// `text` with \xNN for each byte that is not printable ASCII: a terminal obeys
-// some of them, and what is above 0x7f need not be UTF-8.
+// Returns `text` with \xNN for each byte that is not printable ASCII: a
+// terminal obeys some of them, and bytes above 0x7f need not be UTF-8.
 std::string EscapeText(std::string_view text);
 
 }  // namespace rocksync

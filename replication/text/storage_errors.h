@@ -1,4 +1,5 @@
-// What is said of errors of storage, here and to a peer.
+// Storage errors: the payloads that tell their causes apart, and the texts that
+// operators and peers read.
 
 #ifndef ROCKSYNC_REPLICATION_TEXT_STORAGE_ERRORS_H_
 #define ROCKSYNC_REPLICATION_TEXT_STORAGE_ERRORS_H_
@@ -10,18 +11,19 @@ namespace rocksync {
 
 inline constexpr char kNoSpaceThere[] =
     "no space is left on its disk; make room there";
-// The payload of an error of a full disk.
+// The payload of an error that a full disk caused.
 inline constexpr char kNoSpacePayload[] = "rocksync/no_space";
 
-// The payload of an error that an index build is the cause of: unlike other
-// causes it passes by itself.
+// The payload of an error that an index build caused: unlike other causes, that
+// one passes by itself.
 inline constexpr char kIndexBuildPayload[] = "rocksync/index_build";
 
-// Unavailable, for as long as an index build runs; `why` is told to the peer.
+// Returns Unavailable with that payload, for as long as an index build runs.
+// The peer is told `why`.
 absl::Status IndexBuildError(absl::string_view why);
 bool IsIndexBuildError(const absl::Status& status);
 
-// What ends a failure that is corruption: the end of a sentence.
+// The end of the message of a failure that is corruption: what to do about it.
 inline constexpr char kCorruptionRemedy[] =
     "restart this replica, and if that comes back replace it by a new, empty "
     "one, which its peers fill";

@@ -24,15 +24,15 @@ bool ParsePort(const std::string& text, uint16_t* port) {
   return error == std::errc() && stop == end && !text.empty();
 }
 
-// Neither a host's name nor a number has others, and logs and statistics quote
-// addresses.
+// Returns true if all bytes are printable ASCII. Host names and IP addresses
+// have no others, and logs and statistics quote addresses.
 bool IsPrintableAscii(const std::string& text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// As the system reads it, which also takes 127.1. No host's name has digits and
-// dots alone.
+// Returns true if `host` has only digits and dots, as no host name has, but is
+// no IPv4 address as the system reads it (which also takes 127.1).
 bool IsWrongNumber(const std::string& host) {
   in_addr ignored;
   return host.find_first_not_of("0123456789.") == std::string::npos &&

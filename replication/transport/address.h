@@ -1,4 +1,4 @@
-// "host:port" as written by people.
+// Parses and formats addresses, "host:port" as written by people.
 
 #ifndef ROCKSYNC_REPLICATION_TRANSPORT_ADDRESS_H_
 #define ROCKSYNC_REPLICATION_TRANSPORT_ADDRESS_H_
@@ -15,10 +15,10 @@ struct HostPort {
   uint16_t port = 0;
 };
 
-// Accepts "host:port" and "[IPv6]:port". InvalidArgument quotes the address.
+// Parses "host:port" or "[IPv6]:port". InvalidArgument quotes the address.
 rocksdb::Status ParseAddress(const std::string& address, HostPort* parsed);
 
-// The reverse; an IPv6 address gets its brackets.
+// Formats an address as ParseAddress reads it; an IPv6 address gets brackets.
 std::string FormatAddress(const HostPort& address);
 
 }  // namespace rocksync

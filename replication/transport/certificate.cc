@@ -89,7 +89,7 @@ bool AddReplicaExtensions(X509* certificate, X509* issuer,
                                       ("URI:" + uri).c_str()));
 }
 
-// All that a CA's and a replica's certificate have in common, unsigned.
+// Makes what a CA's and a replica's certificate have in common, unsigned.
 rocksdb::Status Begin(const CertificateRequest& request,
                       CertificateAndKey* made) {
   if (made->key == nullptr) made->key.reset(EVP_EC_gen("P-256"));
@@ -131,7 +131,7 @@ rocksdb::Status PutInPlace(const std::string& temporary,
                ? rocksdb::Status::OK()
                : FileFailed("cannot write", path);
   }
-  // Unlike rename, it fails where a file is.
+  // Unlike rename, link fails if a file is there.
   if (::link(temporary.c_str(), path.c_str()) == 0) {
     ::unlink(temporary.c_str());
     return rocksdb::Status::OK();
@@ -142,16 +142,17 @@ rocksdb::Status PutInPlace(const std::string& temporary,
                          : FileFailed("cannot write", path);
 }
 
-// The users who could read the old file can read the new one, and no others.
+// Gives the new file the owner and mode of the one that it replaces, so that
+// the same users can read it, and no others. Without an old file: `mode`.
 bool TakeOver(int fd, const std::string& replaced, mode_t mode) {
   struct stat old;
   if (::stat(replaced.c_str(), &old) != 0) return ::fchmod(fd, mode) == 0;
-  // In this order: another owner takes bits of the mode away.
+  // In this order, since a change of owner clears bits of the mode.
   return ::fchown(fd, old.st_uid, old.st_gid) == 0 &&
          ::fchmod(fd, old.st_mode & 0777) == 0;
 }
 
-// A name is durable once its directory is.
+// Makes the name of a file durable, by syncing its directory.
 rocksdb::Status SyncDirectoryOf(const std::string& path) {
   const std::string directory = DirectoryOf(path);
   const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -166,8 +167,8 @@ std::string DraftOf(const std::string& path) {
   return path + ".rocksync-draft";
 }
 
-// Writes beside the file, so that a reader sees all or nothing there. `mode` is
-// for a new file.
+// Writes a draft beside the file and puts it in place, so that a reader sees
+// all or nothing. `mode` is that of a file that is new.
 rocksdb::Status WriteFile(std::string_view bytes, mode_t mode,
                           const std::string& given, IfThere if_there) {
   const std::string path =
@@ -196,7 +197,8 @@ std::string_view Contents(BIO* memory) {
   return {data, static_cast<size_t>(size)};
 }
 
-// Of a regular file: a pipe may have no end, or nobody who writes.
+// Opens a PEM file. It must be a regular file: a pipe may have no end, or no
+// writer.
 rocksdb::Status OpenPem(const std::string& path, BioPtr* file) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) {
@@ -227,8 +229,8 @@ rocksdb::Status OpenPem(const std::string& path, BioPtr* file) {
   return opened;
 }
 
-// Keeps OpenSSL from asking for a passphrase on the terminal. `asked`: null, or
-// a bool.
+// Keeps OpenSSL from asking for a passphrase on the terminal. `asked` is null,
+// or points to a bool that is set to true.
 int NoPassphrase(char*, int, int, void* asked) {
   if (asked != nullptr) *static_cast<bool*>(asked) = true;
   return -1;
@@ -354,7 +356,7 @@ rocksdb::Status ReadPrivateKey(const std::string& path, PkeyPtr* key) {
 
 rocksdb::Status CheckCa(const CertificateAndKey& ca, const std::string& file,
                         const std::string& key_file) {
-  // 1: by its basic constraints; other answers are guesses.
+  // 1 means a CA by its basic constraints; other answers are guesses.
   if (X509_check_ca(ca.certificate.get()) != 1) {
     return rocksdb::Status::InvalidArgument(file +
                                             " is not the certificate of a CA");

@@ -42,7 +42,7 @@ rocksdb::Status CertificatesLock::Acquire(const std::string& directory) {
   fd_ = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd_ >= 0 && Lock(fd_)) return rocksdb::Status::OK();
   if (fd_ >= 0 && errno == EBADF) {
-    // NFS locks only what is open for writing, which no directory is.
+    // NFS locks only files that are open for writing, which no directory is.
     ::close(fd_);
     const std::string file = directory + "/.lock";
     fd_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

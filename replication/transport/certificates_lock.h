@@ -1,4 +1,5 @@
-// One writer at a time in a directory of certificates and keys.
+// A lock by which one writer at a time works in a directory of certificates and
+// keys.
 
 #ifndef ROCKSYNC_REPLICATION_TRANSPORT_CERTIFICATES_LOCK_H_
 #define ROCKSYNC_REPLICATION_TRANSPORT_CERTIFICATES_LOCK_H_
@@ -9,13 +10,14 @@
 
 namespace rocksync {
 
-// The path of the file that a symbolic link names; else `path` itself.
+// Returns the path of the file that a symbolic link names, or `path` itself if
+// it is no link.
 std::string FollowLink(const std::string& path);
 
-// The directory of a file; "." if the path names none.
+// Returns the directory of a file; "." if the path names none.
 std::string DirectoryOf(const std::string& path);
 
-// Held until it is destroyed, or until the process ends.
+// Holds the lock from Acquire until it is destroyed or the process ends.
 class CertificatesLock {
  public:
   CertificatesLock() = default;
@@ -23,8 +25,8 @@ class CertificatesLock {
   CertificatesLock(const CertificatesLock&) = delete;
   CertificatesLock& operator=(const CertificatesLock&) = delete;
 
-  // Once. Waits for other threads and processes that hold it. IOError names the
-  // directory.
+  // Takes the lock, and waits for other threads and processes that hold it. To
+  // be called once. IOError names the directory.
   rocksdb::Status Acquire(const std::string& directory);
 
  private:

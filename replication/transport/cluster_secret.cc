@@ -16,7 +16,8 @@ namespace {
 
 using rocksdb::Status;
 
-// More than anybody takes for a secret: in hex it has 64, or 65.
+// The most bytes read, more than any file meant as a secret has: in hex it has
+// 64 or 65.
 constexpr size_t kMaxBytes = 1024;
 constexpr int kPatience = 5000;  // milliseconds
 
@@ -30,8 +31,8 @@ Status ErrorOf(const std::string& file) {
       "make it once: head -c 32 /dev/urandom > FILE");
 }
 
-// Reads what there is, at most `size` bytes: 0 at the end. A pipe is waited
-// for, but with an end: nobody may write into it.
+// Reads what there is, at most `size` bytes; `*part` is 0 at the end. Waits for
+// a pipe, but with a timeout, since it may have no writer.
 Status ReadPart(const std::string& file, int fd, char* bytes, size_t size,
                 size_t* part) {
   while (true) {
@@ -52,10 +53,10 @@ Status ReadPart(const std::string& file, int fd, char* bytes, size_t size,
   }
 }
 
-// Its first bytes, one more than the most at most: it may have no end. A pipe
-// gives what it has.
+// Reads the first bytes of a file, at most kMaxBytes + 1, since it may have no
+// end. Of a pipe it reads what comes.
 Status ReadBeginning(const std::string& file, std::string* bytes) {
-  // O_NONBLOCK, as the opening of a pipe waits for who writes into it.
+  // O_NONBLOCK, since opening a pipe would wait for a writer.
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return ErrorOf(file);
   bytes->resize(kMaxBytes + 1);

@@ -29,7 +29,8 @@ FrameDecoder::Result FrameDecoder::Fail(std::string message) {
   return Result::kCorrupt;
 }
 
-// Returns true when the length is known; sets error_ if it never will be.
+// Consumes the header's bytes. Returns true once the length is known; sets
+// error_ if it never will be.
 bool FrameDecoder::ConsumeHeader(std::string_view* input) {
   while (!has_length_ && !input->empty()) {
     const uint8_t byte = static_cast<uint8_t>(input->front());

@@ -5,8 +5,8 @@
 //                                 limit set; at most 4 bytes, no longer than
 //                                 needed
 //
-// Length 0 is the transport's own (see greeting.h), never a frame of the
-// replicas. Sans-IO, knows neither socket nor thread.
+// A frame of length 0 is the transport's own (see greeting.h), never one of the
+// replicas. Sans-IO: knows neither socket nor thread.
 
 #ifndef ROCKSYNC_REPLICATION_TRANSPORT_FRAME_H_
 #define ROCKSYNC_REPLICATION_TRANSPORT_FRAME_H_
@@ -28,26 +28,26 @@ class FrameDecoder {
  public:
   enum class Result {
     kNeedMore,  // all input consumed, no whole frame yet
-    kFrame,     // `body()` holds one; input after it is left in place
+    kFrame,     // TakeBody() returns it; input after it is left in place
     kCorrupt,   // `error()` says why; the stream is of no more use
   };
 
   // Consumes from the front of `*input` up to the end of the next frame.
   Result Consume(std::string_view* input);
 
-  // The largest body of frames that have not begun. At first
-  // kMaxUnauthenticatedFrameBytes.
+  // Sets the largest body of a frame, at first kMaxUnauthenticatedFrameBytes. A
+  // larger frame that has begun fails, too.
   void SetLimit(size_t bytes) { limit_ = bytes; }
 
-  // Memory for the next frame, from one that nobody needs any more; dropped in
-  // the middle of a frame. Where large frames come one after the other it
-  // spares asking the system for zeroed pages again and again.
+  // Gives the decoder the memory of a frame that is no longer needed, for the
+  // next one. It is dropped in the middle of a frame. When large frames follow
+  // one another, this saves asking the system for zeroed pages each time.
   void Reuse(std::string buffer);
 
-  // The frame found last; moves it out, to be called once per kFrame.
+  // Moves out the frame found last. To be called once per kFrame.
   std::string TakeBody();
 
-  // True when a frame has begun but not ended.
+  // Returns true if a frame has begun but not ended.
   bool in_frame() const { return header_bytes_ > 0 || has_length_; }
 
   const std::string& error() const { return error_; }

@@ -66,7 +66,7 @@ void FrameStream::Write(std::string wire, StatusHandler handler) {
   WriteOn();
 }
 
-// Piece by piece, so that it shows whether the peer takes any.
+// Writes piece by piece, so that progress shows whether the peer takes any.
 void FrameStream::WriteOn() {
   bytes_->WriteSome(
       asio::buffer(unwritten_),

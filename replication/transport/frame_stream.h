@@ -1,6 +1,6 @@
-// Frames over a ByteStream, asynchronously.
+// Reads and writes frames over a ByteStream, asynchronously.
 //
-// Thread rule: the transport's thread only, except where said. At most one
+// Thread rule: the transport's thread only, except where noted. At most one
 // Read and one Write are under way at a time. Handlers run exactly once, on
 // the transport's thread, possibly before the call returns.
 
@@ -33,35 +33,36 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
 
   FrameStream(std::unique_ptr<ByteStream> bytes, std::string peer_name);
 
-  // A frame, empty ones included. `spare`: memory for it, or nothing.
+  // Reads a frame, which may be empty. `spare` is memory for it, or empty.
   void Read(std::string spare, ReadHandler handler);
 
   // See Connection::SetFrameLimit.
   void SetFrameLimit(size_t bytes) { decoder_.SetLimit(bytes); }
 
-  // `wire` is a whole frame with its header.
+  // Writes `wire`, a whole frame with its header.
   void Write(std::string wire, StatusHandler handler);
-  // What was written last, for its memory; once for each Write.
+  // Moves out what was written last, to reuse its memory. Once for each Write.
   std::string TakeWritten() { return std::exchange(writing_, {}); }
 
-  // What becomes of bytes that the system has not sent yet.
+  // Whether bytes that the system has not sent yet are still sent.
   enum class Unsent { kArrives, kDropped };
-  // Idempotent; `why` is what reads and writes from now on return.
+  // Closes the stream; reads and writes then return `why`. Idempotent.
   void Close(const rocksdb::Status& why, Unsent unsent = Unsent::kArrives);
 
-  // Called once, when Close is, or at once if it has been.
+  // Sets a handler that runs once: when Close is called, or at once if the
+  // stream is closed already.
   void OnClose(StatusHandler handler);
 
   ByteStream& bytes() { return *bytes_; }
   bool closed() const { return !closed_because_.ok(); }
   Clock::time_point last_traffic() const { return last_traffic_; }
 
-  // From any thread.
+  // The following may be called from any thread.
   const std::string& peer_name() const { return peer_name_; }
   bool in_frame() const { return in_frame_; }
   uint64_t wire_bytes_sent() const { return wire_sent_; }
   uint64_t wire_bytes_received() const { return wire_received_; }
-  // What of both directions the peer's machine and this one have taken.
+  // Returns the bytes that this machine has received and the peer's has taken.
   TcpProgress progress() const;
 
  private:
@@ -84,10 +85,10 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   ReadHandler read_handler_;
 
   std::string writing_;
-  std::string_view unwritten_;  // what of it has not been sent
+  std::string_view unwritten_;  // the part of writing_ that is not sent yet
   StatusHandler write_handler_;
 
-  mutable std::mutex closing_;  // held while the socket is closed, or asked
+  mutable std::mutex closing_;  // held while the socket is closed or queried
   std::atomic<bool> in_frame_{false};
   std::atomic<uint64_t> wire_sent_{0};
   std::atomic<uint64_t> wire_received_{0};

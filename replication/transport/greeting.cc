@@ -16,7 +16,8 @@ std::string TextOf(const rocksdb::Status& status) {
   return text != nullptr ? text : status.ToString();
 }
 
-// It goes into logs: no control characters, whoever sent it.
+// Replaces control characters, and all bytes beyond ASCII: a peer's text goes
+// into logs.
 std::string Printable(std::string_view text) {
   std::string printable(text);
   std::replace_if(

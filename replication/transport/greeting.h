@@ -1,7 +1,8 @@
-// The first frame that a listener sends, once it knows who dialed: an empty
-// one lets the dialer in, another says why not. In TLS 1.3 a dialer's handshake
-// ends before the listener has seen its certificate; only this tells it that
-// it was accepted, or in words why not. The dialer says nothing before it.
+// The greeting: the first frame that a listener sends, once it has identified
+// the dialer. An empty frame lets the dialer in; any other says why not. In TLS
+// 1.3 a dialer's handshake ends before the listener has seen its certificate,
+// so only the greeting tells the dialer whether it was accepted, or in words
+// why not. The dialer sends nothing before it.
 //
 //   greeting := ""                 welcome
 //             | 0x01 text          refused
@@ -22,11 +23,12 @@ namespace rocksync {
 inline constexpr std::string_view kPlaintextPreamble =
     "rocksync plaintext 1\r\n";
 
-// A whole frame with its header. Busy has its own code.
+// Returns the greeting for `verdict`, a whole frame with its header. Busy has
+// its own code.
 std::string EncodeGreeting(const rocksdb::Status& verdict);
 
-// OK, Busy or InvalidArgument, or Corruption for what no listener says; names
-// `peer`.
+// Reads a greeting. Returns OK, Busy or InvalidArgument as the listener says,
+// or Corruption if `body` is no greeting. Errors name `peer`.
 rocksdb::Status DecodeGreeting(std::string_view body, const std::string& peer);
 
 }  // namespace rocksync

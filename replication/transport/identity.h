@@ -1,4 +1,4 @@
-// Which replica a certificate speaks for.
+// Maps certificates to the replicas that they name.
 
 #ifndef ROCKSYNC_REPLICATION_TRANSPORT_IDENTITY_H_
 #define ROCKSYNC_REPLICATION_TRANSPORT_IDENTITY_H_
@@ -12,11 +12,13 @@
 
 namespace rocksync {
 
-// The subjectAltName that names a replica: "rocksync:replica:<16 hex digits>".
+// Returns the subjectAltName that names a replica:
+// "rocksync:replica:<16 hex digits>".
 std::string ReplicaUri(uint64_t replica_id);
 
-// PureLeaves the one such name of `certificate`. InvalidArgument says what was
-// expected: none is there, two are, or it is malformed, or the id is 0.
+// Finds the one such name of `certificate`. Returns InvalidArgument, with what
+// was expected, if there is none, more than one, or a malformed one, or if the
+// id is 0.
 rocksdb::Status ReplicaIdOf(const X509* certificate, uint64_t* replica_id);
 
 }  // namespace rocksync

@@ -1,5 +1,5 @@
-// The streams that a transport has open: counts them, drops the idle ones,
-// closes them all in the end.
+// The open streams of a transport: counts the accepted ones, closes those that
+// are idle, and closes all at the end.
 
 #ifndef ROCKSYNC_REPLICATION_TRANSPORT_LIVE_STREAMS_H_
 #define ROCKSYNC_REPLICATION_TRANSPORT_LIVE_STREAMS_H_
@@ -13,7 +13,7 @@
 
 namespace rocksync {
 
-// Thread rule: the transport's thread only.
+// A list of streams. Thread rule: the transport's thread only.
 class LiveStreams {
  public:
   void Add(const std::shared_ptr<FrameStream>& stream, bool accepted);

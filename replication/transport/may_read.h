@@ -1,4 +1,4 @@
-// What to say of a file that the user of this process may not read.
+// Explains why the user of this process may not read a file.
 
 #ifndef ROCKSYNC_REPLICATION_TRANSPORT_MAY_READ_H_
 #define ROCKSYNC_REPLICATION_TRANSPORT_MAY_READ_H_
@@ -9,8 +9,9 @@
 
 namespace rocksync {
 
-// IOError: names the user, and how to let it read the file, or enter the
-// directory of the file. OK also if nothing is there.
+// Returns IOError if the user of this process may not read `file`. The message
+// names the user, and says how to let it read the file or enter the file's
+// directory. Returns OK also if there is no such file.
 rocksdb::Status CheckUserMayRead(const std::string& file);
 
 }  // namespace rocksync

@@ -1,4 +1,4 @@
-// Owning pointers for OpenSSL's objects, and its error queue as text.
+// Owning pointers for OpenSSL's objects, and its latest error as text.
 
 #ifndef ROCKSYNC_REPLICATION_TRANSPORT_OPENSSL_H_
 #define ROCKSYNC_REPLICATION_TRANSPORT_OPENSSL_H_
@@ -29,7 +29,8 @@ using BioPtr = std::unique_ptr<BIO, OpenSslFree<BIO_free_all>>;
 using GeneralNamesPtr =
     std::unique_ptr<GENERAL_NAMES, OpenSslFree<GENERAL_NAMES_free>>;
 
-// The calling thread's latest OpenSSL error, whose queue is emptied.
+// Returns the calling thread's latest OpenSSL error as text, and empties its
+// error queue.
 inline std::string TakeOpenSslError() {
   const unsigned long code = ERR_peek_last_error();
   ERR_clear_error();

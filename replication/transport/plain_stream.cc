@@ -1,5 +1,5 @@
-// ByteStream over TCP as it is. The dialer's first bytes say so, that nobody
-// takes it for TLS or the reverse.
+// ByteStream over plain TCP. The dialer's first bytes are a preamble that says
+// so, so that neither side takes plain TCP for TLS or the reverse.
 
 #include <array>
 #include <asio/error.hpp>

@@ -16,13 +16,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Of memory that is kept for the next frame to be sent.
+// The most memory that is kept for the next frame to be sent.
 constexpr size_t kMaxKept = size_t{512} << 10;
 
-// How often within a timeout is looked whether the peer makes progress.
+// How often within a timeout to check whether the peer makes progress.
 constexpr int kLooks = 16;
 
-// What callers and the transport's thread share. Outlives both.
+// The state that callers and the transport's thread share. Outlives both.
 struct Mailbox {
   std::mutex mutex;
   std::condition_variable changed;
@@ -31,7 +31,7 @@ struct Mailbox {
   std::optional<std::string> frame;
   bool writing = false;
   std::string spare;           // memory of what was sent before
-  std::function<void()> come;  // see WhenReceivable; waited for
+  std::function<void()> come;  // callback of WhenReceivable; null: none waits
 
   void Close(const rocksdb::Status& why) {
     {
@@ -41,9 +41,9 @@ struct Mailbox {
     changed.notify_all();
   }
 
-  // On the transport's thread: the result of a read. Takes the callback before
-  // the frame becomes visible, since another thread may then take the frame and
-  // register a new callback.
+  // Stores the result of a read. On the transport's thread. Takes the callback
+  // before the frame becomes visible, since another thread may then take the
+  // frame and register a new callback.
   void Arrived(const rocksdb::Status& status, std::string whole) {
     std::function<void()> told;
     {
@@ -60,7 +60,8 @@ struct Mailbox {
     if (told != nullptr) told();
   }
 
-  // On the transport's thread, when there is something to be received.
+  // Runs the callback of WhenReceivable, if one waits. On the transport's
+  // thread, when there is something to be received.
   void TellWhoWaits() {
     std::function<void()> told;
     {
@@ -98,7 +99,7 @@ class SocketConnection : public Connection {
 
   bool WhenReceivable(std::function<void()> come) override;
 
-  // Reads are posted too, so those that come later know the limit.
+  // Posted, as reads are, so that later reads know the limit.
   void SetFrameLimit(size_t bytes) override {
     asio::post(*context_,
                [stream = stream_, bytes] { stream->SetFrameLimit(bytes); });
@@ -120,7 +121,8 @@ class SocketConnection : public Connection {
   }
 
  private:
-  // Wakes who waits here, then closes the socket on the transport's thread.
+  // Wakes the threads that wait here, then closes the socket on the transport's
+  // thread.
   void Break(const rocksdb::Status& why,
              FrameStream::Unsent unsent = FrameStream::Unsent::kArrives) {
     mailbox_->Close(why);
@@ -129,9 +131,9 @@ class SocketConnection : public Connection {
                [stream = stream_, why, unsent] { stream->Close(why, unsent); });
   }
 
-  // Waits until `ended`. Gives up after `timeout` in which `progress` does not
-  // grow, or after the time that a frame may take, if that is longer: then the
-  // result is that one.
+  // Waits until `ended`. Gives up after `timeout` without a change of
+  // `progress`, or after frame_timeout_ in all, if that is longer. Returns the
+  // time limit that applied.
   template <typename Progress, typename Ended>
   milliseconds Wait(std::unique_lock<std::mutex>* lock, milliseconds timeout,
                     const Progress& progress, const Ended& ended) {
@@ -142,9 +144,10 @@ class SocketConnection : public Connection {
     }
     using Clock = std::chrono::steady_clock;
     const auto until = Clock::now() + in_all;
-    // An acknowledgement wakes nobody, so that it is looked for. Silence begins
-    // with the last one, and not when it was expected: that of what was sent
-    // just before comes at once, even if the peer's process is frozen.
+    // An acknowledgement wakes no thread, so it is polled for, in small steps.
+    // So silence is counted from the last one, and not from a later check: what
+    // was sent just before is acknowledged at once, even if the peer's process
+    // is frozen.
     const milliseconds step = std::max(timeout / kLooks, milliseconds(1));
     uint64_t last = progress();
     auto silent_since = Clock::now();
@@ -193,7 +196,7 @@ class SocketConnection : public Connection {
     });
   }
 
-  // Destroyed last: what is posted lives in it.
+  // Destroyed last, since it owns what was posted.
   const std::shared_ptr<asio::io_context> context_;
   const std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
   const std::shared_ptr<FrameStream> stream_;
@@ -236,12 +239,12 @@ rocksdb::Status SocketConnection::Send(const rocksdb::Slice& frame,
       (waited > timeout ? " took only part of a frame within "
                         : " took no data for ") +
       std::to_string(waited.count()) + " ms");
-  // What is on its way would delay who connects next.
+  // Bytes still unsent would delay the next connection.
   Break(late, FrameStream::Unsent::kDropped);
   return late;
 }
 
-// What TLS has decoded already is part of what a read begins with.
+// A read is started, since it also finds what TLS has decoded already.
 bool SocketConnection::WhenReceivable(std::function<void()> come) {
   std::unique_lock lock(mailbox_->mutex);
   mailbox_->come = std::move(come);
@@ -271,8 +274,8 @@ rocksdb::Status SocketConnection::Receive(std::string* frame,
   const milliseconds waited = Wait(
       &lock, timeout,
       [this] {
-        // One that answers, and still takes what was sent to it, has had no
-        // time to.
+        // A peer that only answers, and is still taking what was sent to it,
+        // had no time to answer yet.
         const TcpProgress progress = stream_->progress();
         return progress.received + (peer_sends_unasked_ ? 0 : progress.taken);
       },

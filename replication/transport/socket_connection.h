@@ -1,4 +1,4 @@
-// The blocking Connection over an asynchronous FrameStream.
+// A blocking Connection over an asynchronous FrameStream.
 
 #ifndef ROCKSYNC_REPLICATION_TRANSPORT_SOCKET_CONNECTION_H_
 #define ROCKSYNC_REPLICATION_TRANSPORT_SOCKET_CONNECTION_H_
@@ -12,8 +12,9 @@
 
 namespace rocksync {
 
-// To be called on the transport's thread, with a stream that has been let in.
-// `context` runs on that thread until every stream of it is closed.
+// Makes a connection of a stream whose opening has succeeded. To be called on
+// the transport's thread. `context` runs on that thread until all its streams
+// are closed.
 std::unique_ptr<Connection> NewSocketConnection(
     std::shared_ptr<asio::io_context> context,
     std::shared_ptr<FrameStream> stream, uint64_t peer_replica_id);

@@ -13,9 +13,9 @@
 namespace rocksync {
 namespace {
 
-// Asio's form of an option. How much the system takes that TCP cannot send yet:
-// else it is megabytes, which a slow link carries for minutes, and an answer
-// that a peer waits for is behind them.
+// A socket option in Asio's form: how many bytes the system takes that TCP
+// cannot send yet. By default it takes megabytes, which a slow link carries for
+// minutes, and an answer that a peer waits for would be behind them.
 class UnsentLimit {
  public:
   template <typename Protocol>
@@ -120,7 +120,7 @@ void SocketOpening::Accept() {
 
 void SocketOpening::Handshake(Side side) {
   if (done_ == nullptr) return;
-  std::error_code ignored;  // all only make things better
+  std::error_code ignored;  // the options are not essential
   stream_->bytes().socket().set_option(asio::ip::tcp::no_delay(true), ignored);
   stream_->bytes().socket().set_option(UnsentLimit(), ignored);
   stream_->bytes().socket().set_option(asio::socket_base::keep_alive(true),

@@ -1,5 +1,6 @@
-// From a TCP connection, or the wish for one, to a stream of frames that has
-// been let in: connect, handshake, who is it, greeting; all within a deadline.
+// Opens a stream of frames, by dialing or over an accepted TCP connection:
+// connects, runs the handshake, identifies the peer, and sends or awaits the
+// greeting, all within a deadline.
 //
 // Thread rule: the transport's thread only. The callback runs exactly once.
 
@@ -22,10 +23,11 @@ namespace rocksync {
 
 class SocketOpening : public std::enable_shared_from_this<SocketOpening> {
  public:
-  // OK, the stream and the replica id it proved (0: none); or why not.
+  // Gets OK, the stream, and the replica id that the peer proved (0: none); or
+  // an error, and no stream.
   using Done = std::function<void(const rocksdb::Status&,
                                   std::shared_ptr<FrameStream>, uint64_t)>;
-  // Whether a peer that proved to be `replica_id` may come in.
+  // Returns OK if a peer that proved to be `replica_id` is let in.
   using Admit = std::function<rocksdb::Status(uint64_t replica_id,
                                               const std::string& peer)>;
 
@@ -33,11 +35,11 @@ class SocketOpening : public std::enable_shared_from_this<SocketOpening> {
                 std::string peer_name, std::chrono::milliseconds timeout,
                 Admit admit, Done done);
 
-  // One of the two, once.
+  // Begin the opening. One of the two is to be called, once.
   void Dial(const HostPort& address);
   void Accept();  // the socket of `bytes` is connected
 
-  // Ends it now; no effect if it has ended.
+  // Ends the opening now. No effect if it has ended.
   void Abort(const rocksdb::Status& why) { Finish(why); }
 
  private:

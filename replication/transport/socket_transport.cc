@@ -33,12 +33,12 @@ using asio::ip::tcp;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kCancelPoll{50};
-constexpr milliseconds kAcceptRetry{100};  // e.g. out of descriptors
-constexpr size_t kMaxAccepted = 64;        // where nobody says another number
+constexpr milliseconds kAcceptRetry{100};  // after errors, e.g. no descriptors
+constexpr size_t kMaxAccepted = 64;        // until SetMaxAccepted is called
 
 using AcceptCallback = std::function<void(std::unique_ptr<Connection>)>;
 
-// Where Connect waits for its SocketOpening.
+// The result of a SocketOpening, for which Connect waits.
 struct DialResult {
   std::mutex mutex;
   std::condition_variable changed;
@@ -90,17 +90,18 @@ class SocketTransport : public Transport {
   }
   void StopListening() override;
 
-  // A child of fork has no thread of it, and shares with its parent what the
-  // system watches for it.
+  // Returns false in a child of fork. The child lacks the transport's thread,
+  // and shares with its parent what the system watches for the transport.
   bool InItsProcess() const { return ::getpid() == process_; }
 
  private:
   rocksdb::Status CheckProcess() const;
 
-  // Below: on the transport's thread only, except the first three.
+  // The following run on the transport's thread only, except StartThread and
+  // OnThread.
   void StartThread();
   rocksdb::Status Bind(const std::string& address);
-  void OnThread(const std::function<void()>& task);
+  rocksdb::Status OnThread(const std::function<void()>& task);
 
   std::shared_ptr<SocketOpening> StartDial(
       const HostPort& host_port, const std::string& address,
@@ -158,8 +159,8 @@ std::string PeerNameOf(const tcp::socket& socket) {
   return FormatAddress({peer.address().to_string(), peer.port()});
 }
 
-// A handler that ran out of memory or descriptors costs its connection, whose
-// deadline then passes; the transport goes on.
+// Runs the transport's thread. A handler that runs out of memory or descriptors
+// loses its connection, whose deadline then passes; the transport goes on.
 void RunThread(asio::io_context* context) {
   for (;;) {
     try {
@@ -170,7 +171,8 @@ void RunThread(asio::io_context* context) {
   }
 }
 
-// The application's signals are for its own threads.
+// Starts the thread with all signals blocked: the application's signals are for
+// its own threads.
 void SocketTransport::StartThread() {
   sigset_t all;
   sigset_t before;
@@ -185,14 +187,21 @@ void SocketTransport::StartThread() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// Runs a task on the transport's thread and waits for it.
-void SocketTransport::OnThread(const std::function<void()>& task) {
-  const auto done = std::make_shared<std::promise<void>>();
-  asio::dispatch(*context_, [&task, done] {
-    task();
-    done->set_value();
+// Runs a task on the transport's thread and waits for it. Returns IOError if
+// the task threw, as for want of memory or of a thread that resolves names.
+rocksdb::Status SocketTransport::OnThread(const std::function<void()>& task) {
+  std::promise<rocksdb::Status> done;
+  asio::dispatch(*context_, [&task, &done] {
+    rocksdb::Status status;
+    try {
+      task();
+    } catch (const std::exception& error) {
+      status = rocksdb::Status::IOError(
+          "rocksync: the transport lacks memory or a thread", error.what());
+    }
+    done.set_value(status);
   });
-  done->get_future().wait();
+  return done.get_future().get();
 }
 
 rocksdb::Status SocketTransport::CheckProcess() const {
@@ -204,7 +213,7 @@ rocksdb::Status SocketTransport::CheckProcess() const {
 }
 
 SocketTransport::~SocketTransport() {
-  OnThread([this] { Shut(); });
+  OnThread([this] { Shut(); }).PermitUncheckedError();
   work_.reset();
   thread_.join();
 }
@@ -250,7 +259,9 @@ rocksdb::Status SocketTransport::Connect(
   if (!s.ok()) return s;
   const auto result = std::make_shared<DialResult>();
   std::weak_ptr<SocketOpening> opening;
-  OnThread([&] { opening = StartDial(host_port, address, timeout, result); });
+  s = OnThread(
+      [&] { opening = StartDial(host_port, address, timeout, result); });
+  if (!s.ok()) return s;
 
   std::unique_lock lock(result->mutex);
   while (!result->changed.wait_for(lock, kCancelPoll,
@@ -347,13 +358,13 @@ rocksdb::Status SocketTransport::Listen(const std::string& address,
     return rocksdb::Status::InvalidArgument("already listening on " +
                                             listen_address());
   }
-  OnThread([&] {
+  const rocksdb::Status ran = OnThread([&] {
     s = Bind(address);
     if (!s.ok()) return;
     accept_ = std::move(accept);
     AcceptNext();
   });
-  return s;
+  return ran.ok() ? s : ran;
 }
 
 std::string SocketTransport::listen_address() const {
@@ -362,7 +373,8 @@ std::string SocketTransport::listen_address() const {
 }
 
 void SocketTransport::StopListening() {
-  if (InItsProcess()) OnThread([this] { StopAccepting(); });
+  if (!InItsProcess()) return;
+  OnThread([this] { StopAccepting(); }).PermitUncheckedError();
 }
 
 void SocketTransport::StopAccepting() {
@@ -389,8 +401,8 @@ void SocketTransport::OnAccept(const std::error_code& error,
                                tcp::socket socket) {
   if (!acceptor_.is_open()) return;
   if (error) return AcceptLater();
-  // Made now, not before the connection came: certificates may have been
-  // renewed while we waited for it.
+  // The stream is made now, and not before the connection came: certificates
+  // may have been renewed meanwhile.
   std::unique_ptr<ByteStream> bytes;
   try {
     bytes = options_.new_stream(context_.get());
@@ -444,7 +456,7 @@ void SocketTransport::OnAccepted(const rocksdb::Status& status,
     }
     return;
   }
-  const AcceptCallback accept = accept_;  // may be cleared by its own call
+  const AcceptCallback accept = accept_;  // its own call may clear accept_
   if (accept == nullptr) {
     return stream->Close(rocksdb::Status::Aborted("no longer listening"));
   }
@@ -453,8 +465,8 @@ void SocketTransport::OnAccepted(const rocksdb::Status& status,
 }
 
 void SocketTransport::Sweep() {
-  // A timer that has expired is no longer cancelled: its handler may be queued
-  // behind Shut.
+  // A timer that has expired cannot be cancelled any more: its handler may be
+  // queued behind Shut.
   if (shut_) return;
   live_.CloseIdle(options_.limits.idle_timeout);
   sweep_.expires_after(std::clamp(options_.limits.idle_timeout / 4,
@@ -492,7 +504,8 @@ rocksdb::Status NewSocketTransport(const SocketTransportOptions& options,
   rocksdb::Status s = CheckLimits(options.limits);
   if (!s.ok()) return s;
   try {
-    // To close in a child what the parent's watches would end those.
+    // In a child of fork the transport is leaked: closing there what the
+    // parent's transport watches would end the parent's watches.
     transport->reset(new SocketTransport(options), [](SocketTransport* made) {
       if (made->InItsProcess()) delete made;
     });

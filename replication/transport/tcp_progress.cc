@@ -1,7 +1,7 @@
 #include "replication/transport/tcp_progress.h"
 
-// Not that of <netinet/tcp.h>, whose tcp_info ends before these fields. The two
-// cannot be included in one source.
+// The tcp_info of <netinet/tcp.h> ends before the fields used here. The two
+// headers cannot be included in one source.
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -18,13 +18,14 @@ std::string NameText(const X509_NAME* name) {
   return std::string(data, static_cast<size_t>(size));
 }
 
-// It is not the own certificate, or the peer's, that failed verification.
+// Returns true if the certificate that has expired is a CA's, and not the
+// replica's own or the peer's.
 bool IsOfCa(X509_STORE_CTX* store) {
   return X509_STORE_CTX_get_error(store) == X509_V_ERR_CERT_HAS_EXPIRED &&
          X509_STORE_CTX_get_error_depth(store) > 0;
 }
 
-// It is of a CA that is not the one that was given.
+// Returns true if the certificate was issued by another CA than the one given.
 bool IsOfUnknownCa(X509_STORE_CTX* store) {
   switch (X509_STORE_CTX_get_error(store)) {
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
@@ -39,7 +40,7 @@ bool IsOfUnknownCa(X509_STORE_CTX* store) {
   }
 }
 
-// Which certificate failed verification, and why.
+// Says which certificate failed verification, and why.
 std::string VerificationText(X509_STORE_CTX* store) {
   std::string text =
       X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
@@ -51,7 +52,8 @@ std::string VerificationText(X509_STORE_CTX* store) {
   return text;
 }
 
-// What fails of the peer's certificate, which lies on the peer's machine.
+// Says why the peer's certificate failed verification, and what to do on the
+// peer's machine, where it lies.
 std::string PeerVerificationText(X509_STORE_CTX* store) {
   const std::string text = VerificationText(store);
   if (IsOfUnknownCa(store)) {
@@ -65,7 +67,8 @@ std::string PeerVerificationText(X509_STORE_CTX* store) {
              : text;
 }
 
-// As `rocksync certificate --output` takes it, of the file that it writes.
+// Returns the argument of `rocksync certificate --output` with which that
+// writes this file.
 std::string StemOf(const std::string& certificate_file) {
   return certificate_file.ends_with(".pem")
              ? certificate_file.substr(0, certificate_file.size() - 4)
@@ -87,7 +90,7 @@ int OnVerify(int ok, X509_STORE_CTX* store) {
   return 0;
 }
 
-// Of a file in which a certificate was read a moment ago.
+// Returns the error for a file from which a certificate was read a moment ago.
 rocksdb::Status Unusable(const std::string& file) {
   return rocksdb::Status::InvalidArgument(
       file + " cannot be used, or was changed while it was read",
@@ -130,8 +133,8 @@ rocksdb::Status TlsContext::Configure() {
     return rocksdb::Status::NotSupported("OpenSSL has no TLS 1.3",
                                          TakeOpenSslError());
   }
-  // No resumption: a session always means a certificate checked now. And no
-  // ticket lies unread when the dialer closes, which would reset the stream.
+  // No resumption: each TLS session checks the certificate anew. And no ticket
+  // is left unread when the dialer closes, which would reset the stream.
   SSL_CTX_set_session_cache_mode(ctx_.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(ctx_.get(), 0);
   SSL_CTX_set_verify(
@@ -149,8 +152,8 @@ rocksdb::Status TlsContext::UseFiles(const std::string& private_key_file) {
   if (SSL_CTX_load_verify_file(ctx_.get(), ca_file_.c_str()) != 1) {
     return Unusable("CA file " + ca_file_);
   }
-  // The cluster's CA may be an intermediate one; then it, and not who signed
-  // it, is what we trust.
+  // The cluster's CA may be an intermediate one. Then that CA is trusted, and
+  // not the one that signed it.
   X509_STORE_set_flags(SSL_CTX_get_cert_store(ctx_.get()),
                        X509_V_FLAG_PARTIAL_CHAIN);
   if (SSL_CTX_use_certificate_chain_file(ctx_.get(),
@@ -198,7 +201,8 @@ void TlsContext::NoteFirstToExpire(const STACK_OF(X509) * chain) {
   for (int i = 0; i < sk_X509_num(chain); ++i) {
     const X509* const at = sk_X509_value(chain, i);
     const uint64_t expires_ms = ExpiresMs(at);
-    // Of two that end together it is the CA: a renewal alone does not help.
+    // If the two expire together, the CA is noted: to renew the certificate
+    // alone would not help.
     if (i > 0 && expires_ms > expires_ms_) continue;
     expires_ms_ = expires_ms;
     first_to_expire_ = i == 0 ? "the certificate in " + certificate_file_
@@ -207,7 +211,8 @@ void TlsContext::NoteFirstToExpire(const STACK_OF(X509) * chain) {
   }
 }
 
-// Expired: time alone brought it about, and a renewal alone mends it.
+// Returns the error for an own certificate that failed verification. Expired
+// means that time alone caused the failure, and a renewal alone mends it.
 rocksdb::Status TlsContext::Unfit(X509_STORE_CTX* store) const {
   ERR_clear_error();
   const std::string why = VerificationText(store);

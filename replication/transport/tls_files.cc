@@ -18,7 +18,7 @@ rocksdb::Status TlsFiles::Load(const std::string& ca_file,
   loaded->certificate_file_ = certificate_file;
   loaded->private_key_file_ = private_key_file;
   loaded->told_ = std::move(told);
-  // Before the files: what changes while they are read is read again.
+  // Before the files are read: if they change meanwhile, they are read again.
   loaded->read_ = loaded->Look();
   const rocksdb::Status s = loaded->Read(&loaded->context_);
   if (s.ok()) *files = std::move(loaded);
@@ -31,8 +31,8 @@ std::shared_ptr<const TlsContext> TlsFiles::Current() {
   {
     const std::lock_guard lock(mutex_);
     const Signatures now = Look();
-    // What did not do may do now: its owner and mode may have changed since, or
-    // its time have come.
+    // Unchanged files that were refused may be accepted now: their owner or
+    // mode may have changed, or their validity may have begun.
     const bool changed = now != read_;
     if (!changed && error_.empty()) return context_;
     read_ = now;

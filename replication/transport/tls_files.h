@@ -1,4 +1,4 @@
-// The TLS context of certificate files that may be renewed on disk.
+// Keeps the TLS context of certificate files that may be renewed on disk.
 
 #ifndef ROCKSYNC_REPLICATION_TRANSPORT_TLS_FILES_H_
 #define ROCKSYNC_REPLICATION_TRANSPORT_TLS_FILES_H_
@@ -18,31 +18,31 @@
 
 namespace rocksync {
 
-// Thread-safe.
+// The certificate files and their current context. Thread-safe.
 class TlsFiles {
  public:
-  // `told` may be empty; it is told of each change of the files: OK, they are
-  // in use, or why not.
+  // Reads the files. `told`, which may be empty, is called for each later
+  // change of the files: with OK if they are in use, or with why not.
   static rocksdb::Status Load(const std::string& ca_file,
                               const std::string& certificate_file,
                               const std::string& private_key_file,
                               std::function<void(const rocksdb::Status&)> told,
                               std::unique_ptr<TlsFiles>* files);
 
-  // For a new connection. Looks whether a file has changed, and reads them anew
-  // if so. While they cannot be used, as between the writing of a key and that
-  // of its certificate, what was read before stays in use, and each call reads
-  // them again.
+  // Returns the context for a new connection. Checks whether a file has
+  // changed, and reads the files anew if so. While they cannot be used, as
+  // between the writing of a key and of its certificate, the earlier context
+  // stays in use, and each call reads the files again.
   std::shared_ptr<const TlsContext> Current();
 
-  // Of what Current() returns.
+  // Returns the state of the certificate in the context that Current() returns.
   CertificateState State();
 
-  // Where each change of the files is told, too; null: nowhere.
+  // Sets a logger to which changes of the files are logged too; null: none.
   void SetLogger(std::shared_ptr<rocksdb::Logger> logger);
 
-  // An accepted connection was turned away, before anybody else heard of it: a
-  // line there, one a second at most.
+  // Logs that an accepted connection was refused before it reached the
+  // application, in at most one line a second.
   void LogRefusal(const rocksdb::Status& why);
 
  private:
@@ -61,7 +61,8 @@ class TlsFiles {
   static Signature SignatureOf(const std::string& path);
   Signatures Look() const;
   rocksdb::Status Read(std::shared_ptr<const TlsContext>* context) const;
-  // The files were changed; OK: they are in use now. `used`: what is.
+  // Reports a change of the files. `renewed` is OK if they are in use now.
+  // `used` is the context in use.
   void Tell(const rocksdb::Status& renewed, const TlsContext& used) const;
 
   std::string ca_file_;
@@ -70,11 +71,11 @@ class TlsFiles {
   std::function<void(const rocksdb::Status&)> told_;
 
   std::mutex mutex_;
-  Signatures read_;  // those of the latest attempt
+  Signatures read_;  // of the latest attempt to read the files
   std::shared_ptr<const TlsContext> context_;
   uint64_t renewals_ = 0;
-  std::string error_;             // why what was read last is not in use
-  mutable std::mutex log_mutex_;  // held while writing there
+  std::string error_;             // why the files read last are not in use
+  mutable std::mutex log_mutex_;  // held while a line is logged
   std::shared_ptr<rocksdb::Logger> logger_;
   std::chrono::steady_clock::time_point refusal_logged_{};
 };

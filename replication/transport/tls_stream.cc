@@ -24,7 +24,8 @@ SSL* NewSsl(const TlsContext& tls) {
   return ssl;
 }
 
-// TLS 1.3 alerts by which a peer says that it does not want our certificate.
+// Returns true for the TLS 1.3 alerts by which a peer refuses this side's
+// certificate.
 bool IsCertificateAlert(int reason) {
   switch (reason) {
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
@@ -41,7 +42,7 @@ bool IsCertificateAlert(int reason) {
   }
 }
 
-// What OpenSSL says when the peer's bytes are no TLS records at all.
+// Returns true for OpenSSL's errors for bytes that are no TLS records at all.
 bool IsNotTls(int reason) {
   switch (reason) {
     case SSL_R_WRONG_VERSION_NUMBER:
@@ -106,7 +107,7 @@ class TlsStream : public ByteStream {
     stream_.async_write_some(bytes, std::move(handler));
   }
 
-  // The BIO between OpenSSL and Asio counts what passes.
+  // The BIO between OpenSSL and Asio counts the bytes that pass.
   uint64_t wire_bytes_sent() const override {
     return BIO_number_written(SSL_get_wbio(ssl()));
   }

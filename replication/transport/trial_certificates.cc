@@ -70,8 +70,8 @@ rocksdb::Status MakeTrialCertificate(const std::string& directory,
   request.uri = ReplicaUri(replica_id);
   const std::string stem = directory + "/replica-" + ReplicaIdHex(replica_id);
   CertificateAndKey issued;
-  // One that is there stays: a process that reads the two files meanwhile finds
-  // a pair. Else the certificate makes a new one.
+  // A key that is there stays, so that a process that reads the two files
+  // meanwhile finds a pair. Otherwise IssueCertificate makes a new key.
   const bool has_key = ReadPrivateKey(stem + ".key", &issued.key).ok();
   if (s.ok()) s = IssueCertificate(ca, request, &issued);
   certificate->ca_file = directory + "/trial-ca.pem";

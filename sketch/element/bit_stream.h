@@ -1,4 +1,4 @@
-// Bits in bytes, least significant first.
+// Writes and reads bits in bytes, least significant bit first.
 
 #ifndef ROCKSYNC_SKETCH_ELEMENT_BIT_STREAM_H_
 #define ROCKSYNC_SKETCH_ELEMENT_BIT_STREAM_H_
@@ -10,7 +10,7 @@
 
 namespace rocksync {
 
-// Appends bits to a string; the last byte is filled up with zeros.
+// Appends bits to a string; fills up the last byte with zeros.
 class BitWriter {
  public:
   explicit BitWriter(std::string* out) : out_(out) {}
@@ -18,7 +18,8 @@ class BitWriter {
   BitWriter(const BitWriter&) = delete;
   BitWriter& operator=(const BitWriter&) = delete;
 
-  // The lowest `count` bits of `value`, count <= 56; the others must be 0.
+  // Appends the lowest `count` bits of `value`, count <= 56; the others must be
+  // 0.
   void Put(uint64_t value, int count) {
     pending_ |= value << filled_;
     filled_ += count;
@@ -58,7 +59,7 @@ class BitReader {
     return true;
   }
 
-  // True if less than a byte is left and its bits are 0.
+  // Returns true if less than a byte is left and its bits are 0.
   bool AtEnd() const { return at_ == input_.size() && pending_ == 0; }
 
  private:

@@ -1,6 +1,7 @@
-// Integers and strings as bytes. Put appends; Get consumes what it parses from
-// the front of `*input` and returns true, or returns false and leaves `*input`
-// and the result unspecified. No Get reads beyond the input or allocates.
+// Integers and strings as bytes. Put functions append. Get functions consume
+// what they parse from the front of `*input` and return true, or return false
+// and leave `*input` and the result unspecified. No Get reads beyond the input
+// or allocates.
 //
 //   fixed   big-endian, so that the order of bytes is the order of values
 //   varint  seven bits a byte, least significant first, the high bit set on
@@ -17,7 +18,8 @@
 
 namespace rocksync {
 
-// To `sizeof(T)` bytes that are there; returns what follows them.
+// Writes `value` to sizeof(T) bytes at `out`, which must be there, and returns
+// what follows them.
 template <typename T>
 char* EncodeFixed(char* out, T value) {
   for (size_t i = 0; i < sizeof(T); ++i) {
@@ -98,13 +100,13 @@ inline void PutVarint64(std::string* out, uint64_t value) {
   return false;
 }
 
-// A varint that must be at most `max`.
+// Reads a varint, which must be at most `max`.
 [[nodiscard]] inline bool GetVarint64(std::string_view* input, uint64_t max,
                                       uint64_t* value) {
   return GetVarint64(input, value) && *value <= max;
 }
 
-// Exactly `size` bytes, as a view into the input.
+// Reads exactly `size` bytes, as a view into the input.
 [[nodiscard]] inline bool GetBytes(std::string_view* input, size_t size,
                                    std::string_view* value) {
   if (input->size() < size) return false;
@@ -113,13 +115,13 @@ inline void PutVarint64(std::string* out, uint64_t value) {
   return true;
 }
 
-// A varint length, then that many bytes.
+// Appends the length as a varint, then the bytes.
 inline void PutLengthPrefixed(std::string* out, std::string_view value) {
   PutVarint64(out, value.size());
   out->append(value);
 }
 
-// `max` bounds the length; the result is a view into the input.
+// Reads length-prefixed bytes, at most `max`, as a view into the input.
 [[nodiscard]] inline bool GetLengthPrefixed(std::string_view* input, size_t max,
                                             std::string_view* value) {
   uint64_t size = 0;

@@ -1,5 +1,5 @@
-// Which kernels this machine can run. Every kernel exists in portable code too,
-// with equal results.
+// The level of kernels that this machine can run. Every kernel exists in
+// portable code too, with equal results.
 
 #ifndef ROCKSYNC_SKETCH_ELEMENT_CPU_FEATURES_H_
 #define ROCKSYNC_SKETCH_ELEMENT_CPU_FEATURES_H_
@@ -20,7 +20,7 @@ enum class CpuLevel : uint8_t {
   kGfni = 2,      // kAvx2, GFNI and AVX-512 F, BW, DQ, VL
 };
 
-// The highest level of this machine; the same at every call.
+// Returns the highest level of this machine; the same at every call.
 CpuLevel BestCpuLevel();
 
 }  // namespace rocksync

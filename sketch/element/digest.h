@@ -1,11 +1,11 @@
-// Digests: the count and the sum of a set of element hashes. Equal digests of
-// honest replicas prove equal sets; they are the only proof of equality.
+// A digest is the count and the sum of a set of element hashes. Equal digests
+// of honest replicas prove equal sets; they are the only proof of equality.
 //
-// That holds for hashes that are keyed by the cluster's secret, and for no
-// other 128-bit values: sums of values with structure collide (a + (a + 3d)
-// equals (a + d) + (a + 2d)), and who can compute the hashes can search for
-// sets with one sum, at far less than 2^64 steps. Without the secret nobody
-// can.
+// This holds for hashes that are keyed by the cluster's secret, and for no
+// other 128-bit values. Sums of values with structure collide (a + (a + 3d)
+// equals (a + d) + (a + 2d)), and a program that can compute the hashes can
+// search for sets with one sum, at far less than 2^64 steps. Without the secret
+// none can.
 
 #ifndef ROCKSYNC_SKETCH_ELEMENT_DIGEST_H_
 #define ROCKSYNC_SKETCH_ELEMENT_DIGEST_H_
@@ -16,9 +16,9 @@
 
 namespace rocksync {
 
-// Sum mod 2^128 (not XOR, so that an element counted twice shows) and count mod
-// 2^64. Additive: the digest of a disjoint union is the sum of the digests, and
-// Remove undoes Add in any order.
+// The sum mod 2^128 (not XOR, so that an element counted twice shows) and the
+// count mod 2^64 of element hashes. Digests are additive: the digest of a
+// disjoint union is the sum of the digests, and Remove undoes Add in any order.
 struct Digest {
   uint64_t count = 0;
   uint64_t high = 0;

@@ -34,7 +34,7 @@ ElementHash Cut(const Sha256Digest& digest) {
   return {LoadBigEndian64(digest.data()), LoadBigEndian64(digest.data() + 8)};
 }
 
-// XXH3 with a secret of our own wants at least 136 bytes of it.
+// The length of the secret for XXH3, which wants at least 136 bytes.
 constexpr size_t kPositionSecretBytes = 192;
 static_assert(kPositionSecretBytes >= XXH3_SECRET_SIZE_MIN);
 
@@ -103,7 +103,7 @@ ElementHash ElementHasher::HashTombstone(std::string_view family,
                      AsPiece(Length(key)), key, AsPiece(tail)}));
 }
 
-// XXH3-64 of length of family (4) | family | key.
+// The position is the XXH3-64 of length of family (4) | family | key.
 uint64_t ElementHasher::Position(std::string_view family,
                                  std::string_view key) const {
   const std::array<uint8_t, 4> length = Length(family);

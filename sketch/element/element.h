@@ -1,5 +1,5 @@
-// Elements: what reconciliation compares. An element stands for one version of
-// one pair, as the leading 128 bits of a SHA-256 that is computed once, when
+// Elements are what reconciliation compares. An element stands for one version
+// of one pair, as the leading 128 bits of a SHA-256 that is computed once, when
 // the pair is written, and stored.
 
 #ifndef ROCKSYNC_SKETCH_ELEMENT_ELEMENT_H_
@@ -31,8 +31,9 @@ struct ValueHash {
   friend auto operator<=>(const ValueHash&, const ValueHash&) = default;
 };
 
-// 32 bytes shared by the members of a cluster, given at configuration and
-// never sent. It keeps clients of the store from computing element hashes.
+// A secret of 32 bytes shared by the members of a cluster, given at
+// configuration and never sent. It keeps clients of the store from computing
+// element hashes.
 using ClusterSecret = std::array<uint8_t, 32>;
 
 // Computes element hashes and index positions. Immutable after construction
@@ -45,31 +46,33 @@ class ElementHasher {
   ElementHasher(const ElementHasher&) = delete;
   ElementHasher& operator=(const ElementHasher&) = delete;
 
-  // Of a value that was written at an issued version: XXH3-128 (seed 0). The
-  // version tells writes apart, so this only has to catch corruption.
+  // Returns the XXH3-128 (seed 0) of a value that was written at an issued
+  // version. The version tells writes apart, so this only has to catch
+  // corruption.
   static ValueHash HashIssuedValue(std::string_view value);
 
-  // Of a value at any version. Version 0 is that of all unversioned pairs, so
-  // there nothing but the value tells two of them apart, and whoever chose the
-  // values must not be able to make two alike: SHA-256, cut to 128 bits, over
+  // Returns the hash of a value at any version. All unversioned pairs share
+  // version 0, so only the value tells two of them apart there, and a client
+  // that chooses the values must not be able to make two alike. So their hash
+  // is SHA-256, cut to 128 bits, over
   //   "rocksync adopted value" | secret (32) | value.
   ValueHash HashValue(const Version& version, std::string_view value) const;
 
-  // The element of a live pair: SHA-256, cut to 128 bits, over
+  // Returns the element of a live pair: SHA-256, cut to 128 bits, over
   //   secret (32) | length of family (4) | family | length of key (4) | key
   //   | version.time (8) | version.replica (8) | 0x01 | value hash (16),
   // integers big-endian.
   ElementHash HashPair(std::string_view family, std::string_view key,
                        const Version& version, const ValueHash& value) const;
 
-  // The element of a tombstone: the same with 0x00 in place of the last two
-  // parts.
+  // Returns the element of a tombstone: that of a pair with 0x00 in place of
+  // the last two parts.
   ElementHash HashTombstone(std::string_view family, std::string_view key,
                             const Version& version) const;
 
-  // Where (family, key) stands in the index: a 64-bit XXH3 keyed by material
-  // derived from the secret, the same on every replica of the cluster, uniform,
-  // and never 0. Partitions are prefixes of it.
+  // Returns the position of (family, key) in the index: a 64-bit XXH3 keyed by
+  // material derived from the secret, the same on every replica of the cluster,
+  // uniform, and never 0. Partitions are prefixes of it.
   uint64_t Position(std::string_view family, std::string_view key) const;
 
  private:

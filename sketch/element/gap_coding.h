@@ -1,6 +1,6 @@
-// Small sorted subsets as bits: Golomb-Rice coded gaps. Within 5 % of the
-// entropy of a random subset, and without a header: for what fits few bytes.
-// Large filters use filter_coding.h.
+// Golomb-Rice coded gaps write small sorted subsets as bits, within 5 % of the
+// entropy of a random subset and without a header. They are for what fits few
+// bytes; large filters use filter_coding.h.
 
 #ifndef ROCKSYNC_SKETCH_ELEMENT_GAP_CODING_H_
 #define ROCKSYNC_SKETCH_ELEMENT_GAP_CODING_H_
@@ -20,8 +20,9 @@ namespace rocksync {
 void PutPositions(std::span<const uint64_t> positions, uint64_t range,
                   BitWriter* out);
 
-// Reads `count` positions below `range`; false if the input ends early or a
-// position is out of range. Allocates no more than the input's bits justify.
+// Reads `count` positions below `range`. Returns false if the input ends early
+// or a position is out of range. Allocates no more than the input's bits
+// justify.
 [[nodiscard]] bool GetPositions(uint64_t count, uint64_t range, BitReader* in,
                                 std::vector<uint64_t>* positions);
 

@@ -23,8 +23,8 @@ MappingKey DeriveMapping(const MappingSeed& seed, uint32_t purpose,
 
 void MixAll(std::span<const ElementHash> elements, const MappingKey& key,
             uint64_t* out) {
-  // Elements are streamed once, and between them tables are touched at random:
-  // they are asked for this many ahead.
+  // The distance, in elements, of prefetches. Elements are streamed once, and
+  // between them tables are touched at random.
   constexpr size_t kAhead = 512;
   constexpr size_t kElementsPerLine = 64 / sizeof(ElementHash);
   for (size_t i = 0; i < elements.size(); ++i) {

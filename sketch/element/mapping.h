@@ -1,7 +1,7 @@
-// Mappings: keyed functions from element hashes to places. A mapping is fresh
-// for every filter and sketch, so that two elements which share a place under
-// one mapping do not share it under the next (the Distributed Bloom Filter,
-// arXiv 1910.07782, section 3: "unique mappings").
+// Mappings are keyed functions from element hashes to places. A mapping is
+// fresh for every filter and sketch, so that two elements which share a place
+// under one mapping do not share it under the next (the Distributed Bloom
+// Filter, arXiv 1910.07782, section 3: "unique mappings").
 
 #ifndef ROCKSYNC_SKETCH_ELEMENT_MAPPING_H_
 #define ROCKSYNC_SKETCH_ELEMENT_MAPPING_H_
@@ -16,17 +16,17 @@ namespace rocksync {
 
 __extension__ typedef unsigned __int128 Uint128;
 
-// Both sides of an exchange hold the same seed; it is used once.
+// The seed of an exchange's mappings: the same on both sides, and used once.
 using MappingSeed = std::array<uint8_t, 32>;
 
-// The derived hash that is XORed with stored hashes: 128 bits.
+// The key of a mapping: 128 bits that are XORed with stored hashes.
 struct MappingKey {
   uint64_t high = 0;
   uint64_t low = 0;
   friend bool operator==(const MappingKey&, const MappingKey&) = default;
 };
 
-// The leading 128 bits (big-endian) of
+// Returns the leading 128 bits (big-endian) of
 //   SHA-256("rocksync mapping" | seed (32) | purpose (4) | index (8)),
 // integers big-endian. Keys of different seeds, purposes or indexes are
 // independent.
@@ -46,10 +46,10 @@ enum class Reduction : uint8_t {
 // The largest m a mapping reduces to.
 inline constexpr uint64_t kMaxReductionRange = uint64_t{1} << 40;
 
-// 64 well mixed bits of (hash XOR key): the halves are multiplied to 128 bits,
-// the halves of the product are XORed, and the same is done once more with a
-// constant. All 128 bits of the hash take part, also when one half is constant
-// over the set.
+// Returns 64 well mixed bits of (hash XOR key): the halves are multiplied to
+// 128 bits, the halves of the product are XORed, and the same is done once more
+// with a constant. All 128 bits of the hash take part, also when one half is
+// constant over the set.
 inline constexpr uint64_t kMixFactor = 0x9e3779b97f4a7c15;
 inline uint64_t Mix(const ElementHash& hash, const MappingKey& key) {
   const Uint128 product =
@@ -60,14 +60,15 @@ inline uint64_t Mix(const ElementHash& hash, const MappingKey& key) {
   return static_cast<uint64_t>(again >> 64) ^ static_cast<uint64_t>(again);
 }
 
-// out[i] becomes Mix(elements[i], key).
+// Sets out[i] to Mix(elements[i], key).
 void MixAll(std::span<const ElementHash> elements, const MappingKey& key,
             uint64_t* out);
 
-// 32 well mixed bits of (hash XOR key), with a quarter of the multiplications:
-// the 32-bit halves of either half are multiplied and both products are added;
-// then the halves of the sum are multiplied and those of the product XORed. As
-// above, all 128 bits of the hash take part, also when one half is constant.
+// Returns 32 well mixed bits of (hash XOR key), with a quarter of the
+// multiplications of Mix: the 32-bit halves of either half are multiplied and
+// both products are added; then the halves of the sum are multiplied and those
+// of the product XORed. All 128 bits of the hash take part, also when one half
+// is constant.
 inline uint32_t ShortMix(const ElementHash& hash, const MappingKey& key) {
   constexpr uint64_t kLowHalf = 0xffffffff;
   const uint64_t high = hash.high ^ key.high;
@@ -93,7 +94,8 @@ inline uint64_t Scale(uint64_t bits, uint64_t m) {
   return static_cast<uint64_t>((static_cast<Uint128>(bits) * m) >> 64);
 }
 
-// The place of `hash` in [0, m) under `key`, 1 <= m <= kMaxReductionRange.
+// Returns the place of `hash` in [0, m) under `key`,
+// 1 <= m <= kMaxReductionRange.
 inline uint64_t Place(const ElementHash& hash, const MappingKey& key,
                       uint64_t m, Reduction reduction) {
   if (reduction == Reduction::kMixed) {

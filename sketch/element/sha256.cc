@@ -15,8 +15,8 @@ void Require(bool ok) {
   std::abort();
 }
 
-// Fetched once and kept for the life of the process, so that hashing
-// stays possible while static objects are destroyed.
+// Returns the algorithm, fetched once and kept for the life of the process, so
+// that hashing stays possible while static objects are destroyed.
 const EVP_MD* Algorithm() {
   static const EVP_MD* const algorithm =
       EVP_MD_fetch(nullptr, "SHA256", nullptr);

@@ -1,5 +1,6 @@
-// Chance for decisions that only have to be spread: when to go to whom, and to
-// whom of many. A seed replays. Not for what a peer must not guess.
+// A pseudorandom generator for decisions that only have to be spread, such as
+// when to meet a peer, and which one. Equal seeds give equal numbers. It is not
+// for what a peer must not guess.
 
 #ifndef ROCKSYNC_SKETCH_ELEMENT_SPLIT_MIX_H_
 #define ROCKSYNC_SKETCH_ELEMENT_SPLIT_MIX_H_

@@ -1,4 +1,4 @@
-// The version of a pair: when it was written, and by whom.
+// A version says when a pair was written, and by which replica.
 
 #ifndef ROCKSYNC_SKETCH_ELEMENT_VERSION_H_
 #define ROCKSYNC_SKETCH_ELEMENT_VERSION_H_
@@ -8,12 +8,12 @@
 
 namespace rocksync {
 
-// A hybrid logical clock reading and the replica that issued it. Of two
+// A reading of a hybrid logical clock and the replica that issued it. Of two
 // versions of one key the larger wins; the order is total because one replica
 // never issues a reading twice.
 //
-// Version{} (both fields 0) marks an unversioned pair, one that was in the
-// database before rocksync was: any real write beats it.
+// Version{} (both fields 0) marks an unversioned pair: an adopted one, or a
+// quarantined one that was resolved. Any other version wins over it.
 struct Version {
   // Bits 63..16: milliseconds since the Unix epoch. Bits 15..0: a counter that
   // carries into the milliseconds.
@@ -24,7 +24,8 @@ struct Version {
   friend auto operator<=>(const Version&, const Version&) = default;
 };
 
-// The wall-clock part of `version`, in milliseconds since the Unix epoch.
+// Returns the wall-clock part of `version`, in milliseconds since the Unix
+// epoch.
 constexpr uint64_t WallMs(const Version& version) { return version.time >> 16; }
 
 }  // namespace rocksync

@@ -1,7 +1,8 @@
 // The Distributed Bloom Filter (Ramabaja and Avdullahu, arXiv 1910.07782): a
 // Bloom filter whose mapping is derived from a seed that both sides share and
-// never use twice. Built and tested from stored element hashes alone, without
-// touching a key. What it says "no" to is surely missing on the other side.
+// never use twice. It is built and tested from stored element hashes alone,
+// without touching a key. An element that it denies is surely missing on the
+// other side.
 
 #ifndef ROCKSYNC_SKETCH_FILTER_DISTRIBUTED_BLOOM_FILTER_H_
 #define ROCKSYNC_SKETCH_FILTER_DISTRIBUTED_BLOOM_FILTER_H_
@@ -23,9 +24,9 @@ struct FilterShape {
 };
 inline constexpr uint32_t kMaxProbes = 64;
 
-// The smallest filter of n elements with at most this false positive rate in
-// (0, 1), by formula (1) of the paper, f = (1 - e^(-k n / m))^k: k is
-// round(log2(1/f)), at least 1, and m follows exactly from k. At 50 %: k = 1
+// Returns the smallest filter of n elements with at most this false positive
+// rate in (0, 1), by formula (1) of the paper, f = (1 - e^(-k n / m))^k: k is
+// round(log2(1/f)), at least 1, and m follows exactly from k. At 50 %, k = 1
 // and m = ceil(n / ln 2). m is cut to kMaxReductionRange.
 FilterShape ShapeFilter(uint64_t n, double false_positive_rate);
 
@@ -48,19 +49,20 @@ class FilterMapping {
   Reduction reduction_;
 };
 
-// Not thread-safe while elements are added. Bit p of the filter is bit p % 8
-// (least significant first) of byte p / 8; there are ceil(m / 8) bytes and
-// the spare bits of the last are 0.
+// A filter of m bits with k probes. Not thread-safe while elements are added.
+// Bit p of the filter is bit p % 8 (least significant first) of byte p / 8;
+// there are ceil(m / 8) bytes and the spare bits of the last are 0.
 class DistributedBloomFilter {
  public:
-  // An empty filter of `shape.bits` bits; the mapping must have shape.probes.
+  // Makes an empty filter of `shape.bits` bits; the mapping must have
+  // shape.probes.
   DistributedBloomFilter(const FilterShape& shape, FilterMapping mapping);
 
-  // How many bits it set that were not set before, 0 .. k.
+  // Adds an element. Returns how many bits were not set before, 0 .. k.
   uint32_t Add(const ElementHash& hash);
-  // The same for many elements, several times faster.
+  // Adds many elements, several times faster than one by one.
   void AddAll(std::span<const ElementHash> elements);
-  // False: the element was surely never added.
+  // Returns false if the element was surely never added.
   bool MayContain(const ElementHash& hash) const;
 
   const FilterShape& shape() const { return shape_; }

@@ -13,7 +13,7 @@ namespace {
 // The coder's state is in [kLowest, kLowest * 2^32) between symbols.
 constexpr uint64_t kLowest = uint64_t{1} << 31;
 constexpr int kMaxLow = 40;
-// Low bits go through the coder in pieces of at most this many.
+// The most low bits that go through the coder in one piece.
 constexpr int kRawPiece = 16;
 
 struct Parameters {
@@ -21,8 +21,8 @@ struct Parameters {
   uint16_t ratio = 0;
 };
 
-// Such that the quotients have a mean of 4 to 8, where the uniform low bits
-// lose nothing to speak of.
+// Chooses parameters with a mean quotient of 4 to 8, where the uniform low bits
+// cost hardly anything.
 Parameters ChooseParameters(uint64_t count, uint64_t range) {
   if (count == 0) return {};
   const double p = static_cast<double>(count) / static_cast<double>(range);
@@ -36,7 +36,7 @@ Parameters ChooseParameters(uint64_t count, uint64_t range) {
   return chosen;
 }
 
-// Encodes backwards: what is put last is read first.
+// Encodes backwards: the symbol that is put last is read first.
 class Encoder {
  public:
   void Put(uint32_t begin, uint32_t size, int scale_bits) {

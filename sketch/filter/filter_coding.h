@@ -1,7 +1,8 @@
-// The set slots of a sparse one-probe filter as bytes, within 2 % of m * H(p)
-// (the compressed Bloom filter, Mitzenmacher 2001, with k = 1): gaps between
-// set slots, which are geometric, through a range asymmetric numeral system
-// (Duda, arXiv 1311.2540). Decoded in a stream, in constant memory.
+// Codes the set slots of a sparse one-probe filter as bytes, within 2 % of
+// m * H(p) (the compressed Bloom filter, Mitzenmacher 2001, with k = 1): gaps
+// between set slots, which are geometric, through a range asymmetric numeral
+// system (Duda, arXiv 1311.2540). They are decoded in a stream, in constant
+// memory.
 //
 //   count (varint) | low (1) | ratio (2) | state (8) | words (4 each)
 //
@@ -24,8 +25,8 @@ namespace rocksync {
 void EncodeSlots(std::span<const uint64_t> slots, uint64_t range,
                  std::string* out);
 
-// A model of gaps: cumulative frequencies in 1/2^14, the same on both sides
-// since it is computed in integers.
+// A model of gaps: cumulative frequencies in 1/2^14, computed in integers and
+// so the same on both sides.
 class GapModel {
  public:
   static constexpr int kScaleBits = 14;
@@ -45,21 +46,22 @@ class GapModel {
   std::array<uint8_t, 1 << kScaleBits> symbol_at_;
 };
 
-// Reads what EncodeSlots wrote. Damaged input ends in false or in other slots,
-// never beyond the input or the range.
+// Reads what EncodeSlots wrote. Damaged input yields false or other slots, but
+// nothing beyond the input or the range is read.
 class SlotReader {
  public:
-  // False if the head is truncated or out of range. `input` and its bytes must
-  // outlive the reader.
+  // Returns false if the head is truncated or out of range. `input` and its
+  // bytes must outlive the reader.
   static bool Open(std::string_view input, uint64_t range, SlotReader* reader);
 
   uint64_t count() const { return count_; }
 
-  // The next slot; false at the end and at the first sign of damage.
+  // Reads the next slot. Returns false at the end and at the first sign of
+  // damage.
   bool Next(uint64_t* slot);
 
-  // After Next has returned false: whether all slots came, the coder is back
-  // in its first state and no input is left over.
+  // Returns, after Next has returned false, whether all slots came, the coder
+  // is back in its first state and no input is left over.
   bool ok() const;
 
  private:

@@ -5,9 +5,9 @@
 namespace rocksync {
 namespace {
 
-// Elements whose places are computed before the first bit is touched: bits are
-// then as independent of each other as the processor can use. With larger
-// blocks places and bits overlap less.
+// How many elements get their places computed before the first bit is touched:
+// the accesses to bits are then as independent as the processor can use. In
+// larger blocks computing places and touching bits overlap less.
 constexpr size_t kBlock = 64;
 
 // Calls visit(begin, places, n) for each block of elements, the places being
@@ -15,8 +15,8 @@ constexpr size_t kBlock = 64;
 template <typename Visit>
 void ForEachBlock(std::span<const ElementHash> elements, const MappingKey& key,
                   uint64_t m, const Visit& visit) {
-  // Elements are streamed once, and between them a filter of hundreds of
-  // kilobytes is touched at random: they are asked for this many ahead.
+  // The distance, in elements, of prefetches. Elements are streamed once, and
+  // between them a filter of hundreds of kilobytes is touched at random.
   constexpr size_t kAhead = 512;
   constexpr size_t kElementsPerLine = 64 / sizeof(ElementHash);
   uint64_t places[kBlock];
@@ -41,7 +41,7 @@ void ForEachBlock(std::span<const ElementHash> elements, const MappingKey& key,
 
 void SetPlaces(std::span<const ElementHash> elements, const MappingKey& key,
                uint64_t m, uint8_t* bytes) {
-  // `bytes` is copied: what is written to them could be the pointer itself,
+  // The lambda copies `bytes`: the bytes written could be the pointer itself,
   // which would be read again for every bit.
   ForEachBlock(
       elements, key, m, [bytes](size_t, const uint64_t* places, size_t n) {
@@ -59,7 +59,7 @@ size_t FindUnsetPlaces(std::span<const ElementHash> elements,
   ForEachBlock(elements, key, m,
                [&count, bytes, first, ordinals](
                    size_t begin, const uint64_t* places, size_t n) {
-                 // Without branches: half the answers of a half full filter
+                 // This has no branch: half of those on a half full filter
                  // would be mispredicted.
                  for (size_t i = 0; i < n; ++i) {
                    const uint64_t p = places[i];

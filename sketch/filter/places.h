@@ -1,5 +1,5 @@
-// One-probe filters built from and tested with the places (mapping.h) of many
-// elements at once.
+// Builds and tests one-probe filters by the places (mapping.h) of many elements
+// at once.
 
 #ifndef ROCKSYNC_SKETCH_FILTER_PLACES_H_
 #define ROCKSYNC_SKETCH_FILTER_PLACES_H_
@@ -14,7 +14,7 @@
 namespace rocksync {
 
 // Sets, for each element, bit p % 8 of bytes[p / 8], p being its place in
-// [0, m), 1 <= m <= kMaxReductionRange. `bytes` are (m + 7) / 8.
+// [0, m), 1 <= m <= kMaxReductionRange. `bytes` has (m + 7) / 8 bytes.
 void SetPlaces(std::span<const ElementHash> elements, const MappingKey& key,
                uint64_t m, uint8_t* bytes);
 

@@ -11,14 +11,14 @@
 namespace rocksync {
 namespace {
 
-// Sweeps after which what is undecided stays so.
+// The most sweeps; what is undecided then stays so.
 constexpr uint32_t kMaxSweeps = 120;
-// A window rests when its beliefs and those of its neighbours have changed by
-// less than this share of what missing elements could change them by.
+// A window is skipped if its beliefs and those of its neighbours have changed
+// by less than this share of what missing elements could change them by.
 constexpr float kAtRest = 0.1f;
-// Belief in what is as likely as not; never 0.
+// The belief in an element that is as likely missing as not; never 0.
 constexpr float kUndecided = 1e-3f;
-// Reliability of a cell's parity if nothing is said against it.
+// The most reliability of a cell's parity.
 constexpr double kMaxReliable = 0.999999;
 
 }  // namespace
@@ -34,7 +34,7 @@ CoupledDecoder::CoupledDecoder(const CoupledMembers& members,
   Place(members, keys);
 }
 
-// A counting sort by window: one pass counts, one places.
+// Sorts the elements by window in two passes: one counts, one places.
 void CoupledDecoder::Place(const CoupledMembers& members,
                            const CoupledKeys& keys) {
   for (size_t i = 0; i < members.size(); ++i) {
@@ -136,7 +136,7 @@ double CoupledDecoder::EstimateDifferences() const {
   return high;
 }
 
-// What the elements of a window tell the cells of its segments.
+// Multiplies what the elements of a window tell the cells of its segments.
 void CoupledDecoder::Contribute(uint32_t window) {
   for (uint32_t j = 0; j < kCoupledCells; ++j) {
     float* const row =
@@ -150,7 +150,7 @@ void CoupledDecoder::Contribute(uint32_t window) {
   }
 }
 
-// What all elements tell the cells of a segment.
+// Multiplies what all elements tell the cells of a segment.
 void CoupledDecoder::Collect(uint32_t segment) {
   const float* rows[kCoupledCells];
   size_t row_count = 0;
@@ -190,8 +190,8 @@ void CoupledDecoder::Update(uint32_t window, float prior) {
       kCoupledCells * (prior * static_cast<float>(view.size) + 1e-3f);
   moved_[window] = update.change / scale;
   doubt_[window] = update.doubt;
-  // Neighbours see it at once, so that what is learnt at an end travels
-  // through all windows within one sweep.
+  // Neighbours see the new beliefs at once, so that what is learnt at an end
+  // travels through all windows within one sweep.
   Contribute(window);
   for (uint32_t j = 0; j < kCoupledCells; ++j) Collect(window + j);
 }

@@ -1,5 +1,5 @@
-// Which of my elements does the peer lack? From its parities (see
-// coupled_parities.h), by belief propagation.
+// Decodes which of this side's elements the peer lacks, from the peer's
+// parities (see coupled_parities.h), by belief propagation.
 
 #ifndef ROCKSYNC_SKETCH_PARITIES_COUPLED_DECODER_H_
 #define ROCKSYNC_SKETCH_PARITIES_COUPLED_DECODER_H_
@@ -15,11 +15,12 @@
 
 namespace rocksync {
 
-// Use: TakeCells, Decode, and as long as too much is unexplained ReceiveSplits,
-// Decode. Takes some 37 bytes an element and 30 bytes a cell. Not thread-safe.
+// A decoder of coupled parities. Use: TakeCells, Decode, and, as long as too
+// much is unexplained, ReceiveSplits, Decode. Takes some 37 bytes an element
+// and 30 bytes a cell. Not thread-safe.
 class CoupledDecoder {
  public:
-  // Of less than 2^32 members of this side.
+  // `members` are fewer than 2^32, of this side.
   CoupledDecoder(const CoupledMembers& members, const CoupledKeys& keys,
                  const CoupledShape& shape);
   CoupledDecoder(std::span<const ElementHash> elements,
@@ -27,37 +28,38 @@ class CoupledDecoder {
                  const CoupledShape& shape)
       : CoupledDecoder(CoupledMembers(elements, closed), keys, shape) {}
 
-  // The peer's parities, as CoupledParities appends them. False: not as many
-  // bits as the shape demands, or cells are split out of order.
+  // Take the peer's parities, as CoupledParities appends them. Return false if
+  // there are not as many bits as the shape demands, or cells are split out of
+  // order.
   [[nodiscard]] bool TakeCells(std::string_view bits);
   [[nodiscard]] bool ReceiveSplits(uint32_t to, std::string_view bits);
   const CoupledShape& shape() const { return shape_; }
   uint32_t split() const { return split_; }
 
-  // How many elements differ, from the number of odd cells: within 1 % or so,
-  // unless there are so many that half of the cells are odd; then infinite.
+  // Estimates how many elements differ by the number of odd cells: within 1 %
+  // or so; infinite if so many differ that half of the cells are odd.
   double EstimateDifferences() const;
 
   struct Outcome {
     std::vector<uint32_t> missing;  // ordinals, ascending
-    // Cells whose parity these do not explain: kCoupledCells for each element
-    // that only the peer has, unless decoding failed; then a large share.
+    // Cells whose parity `missing` does not explain: kCoupledCells for each
+    // element that only the peer has; a large share of all if decoding failed.
     uint64_t unexplained_cells = 0;
     // How many elements are probably judged wrongly: few, or, if decoding
-    // failed, a large part of those that are missing.
+    // failed, a large part of the missing ones.
     double expected_errors = 0;
     uint32_t sweeps = 0;
   };
-  // `missing`: about how many elements the peer lacks, within a factor of 1.5;
-  // `surplus`: about how many it has that are not among these. What is
-  // returned may be wrong both ways; nothing is to be trusted without a digest.
-  // A quarter to one second for 10^6 elements.
+  // Finds the elements that the peer lacks. `missing` is about how many they
+  // are, within a factor of 1.5; `surplus` is about how many the peer has that
+  // are not here. The outcome may be wrong both ways; nothing is to be trusted
+  // without a digest. Takes a quarter to one second for 10^6 elements.
   Outcome Decode(double missing, double surplus) {
     return Decode(missing, surplus, {});
   }
-  // Of keys, whose `missing` are those that count on one side only. `doubtful`
-  // are ordinals of which each does with probability 1/2; `missing` counts
-  // them, and the outcome has those of them that do.
+  // Decodes parities of keys, where the `missing` are those that count on one
+  // side only. Each of the ordinals `doubtful` does so with probability 1/2;
+  // `missing` includes them, and the outcome has those of them that do.
   Outcome Decode(double missing, double surplus,
                  std::span<const uint32_t> doubtful);
 
@@ -75,22 +77,22 @@ class CoupledDecoder {
   const CoupledShape shape_;
   uint32_t split_ = 0;
 
-  // Elements ordered by window; those of window w are [begin_[w],
-  // begin_[w + 1]).
+  // The elements, ordered by window; those of window w are
+  // [begin_[w], begin_[w + 1]).
   std::vector<uint32_t> begin_;
   std::vector<uint32_t> ordinal_;
   std::array<std::vector<uint16_t>, kCoupledCells> cell_;
   std::vector<uint8_t> second_half_;
   std::array<std::vector<float>, kCoupledCells> belief_;
   std::vector<uint8_t> missing_;
-  std::vector<uint8_t> doubtful_;  // while decoding; empty if none is
+  std::vector<uint8_t> doubtful_;  // while decoding; empty if there are none
 
-  // By segment, first all cells (first halves of those that are split), then
-  // second halves: 2 * cells a segment.
+  // Parities by segment: first of all cells (first halves of those that are
+  // split), then of second halves; 2 * cells a segment.
   std::vector<uint8_t> odd_;  // of the difference
   std::vector<uint8_t> own_;  // of the elements here
 
-  // While decoding: stride() a row.
+  // Used while decoding, with stride() values a row:
   std::vector<float> contribution_;  // by window and cell of the element
   std::vector<float> product_;       // by segment
   std::vector<float> parity_;        // by segment: +-reliability

@@ -6,14 +6,14 @@
 namespace rocksync {
 namespace {
 
-// No message of a cell is believed entirely: products of a few such odds stay
-// within a float's range.
+// The most certain message of a cell: products of a few such odds stay within a
+// float's range.
 constexpr float kMaxCertain = 0.999999f;
-// Beliefs closer to 0 than this divide a product badly.
+// The belief closest to 0; dividing a product by a smaller one is inexact.
 constexpr float kLeastBelief = 1e-6f;
 
-// With r the message of a cell, 1 + r is in proportion to the probability that
-// the others explain its parity, 1 - r that the element itself does.
+// A cell's message r says: 1 + r is proportional to the probability that the
+// other elements explain its parity, 1 - r that the element itself does.
 template <bool kSomeDoubtful>
 BeliefUpdate Update(const CoupledWindow& window,
                     const std::array<const float*, kCoupledCells>& product,
@@ -56,7 +56,7 @@ BeliefUpdate Update(const CoupledWindow& window,
     if constexpr (kSomeDoubtful) {
       prior = doubtful[i] != 0 ? 1.0f : prior_of_most;
     }
-    // Odds from all cells but one, for each of them: products from the left
+    // Odds from all cells but one, for each of them, are products from the left
     // times products from the right.
     const float a0 = prior * (1 - r0), b0 = 1 + r0;
     const float a01 = a0 * (1 - r1), b01 = b0 * (1 + r1);

@@ -20,14 +20,15 @@ struct CoupledWindow {
   size_t size = 0;
   std::array<const uint16_t*, kCoupledCells> cell{};
   std::array<float*, kCoupledCells> belief{};
-  // Not null: by element, 1 if it is as likely missing as not.
+  // If not null: by element, 1 if it is as likely missing as not.
   const uint8_t* doubtful = nullptr;
 };
 
-// One step of belief propagation: from the products of all beliefs of a cell
-// (times the sign of its parity and its reliability) to new beliefs. `prior`:
-// P(missing) / P(not missing) of an element of which nothing is known.
-// `missing[i]` becomes 1 if element i is more likely missing than not.
+// UpdateBeliefs takes one step of belief propagation: from the products of all
+// beliefs of a cell (times the sign of its parity and its reliability) to new
+// beliefs. `prior` is P(missing) / P(not missing) of an element of which
+// nothing is known. `missing[i]` becomes 1 if element i is more likely missing
+// than not.
 struct BeliefUpdate {
   float change = 0;  // sum over all beliefs of how much they changed
   float doubt =
@@ -38,7 +39,7 @@ BeliefUpdate UpdateBeliefs(
     const std::array<const float*, kCoupledCells>& product, float prior,
     uint8_t* missing);
 
-// out[i] = product over rows of row[i], times base[i].
+// Sets out[i] to base[i] times the product of row[i] over all rows.
 void MultiplyRows(const float* base, const float* const* rows, size_t row_count,
                   size_t size, float* out);
 

@@ -8,11 +8,12 @@
 namespace rocksync {
 namespace {
 
-// Fewer windows lose more to the segments at the ends, which have fewer
-// elements a cell; more take more sweeps. Measured: docs/journal/exchange.md.
+// The usual numbers of windows. Fewer lose more to the segments at the ends,
+// which have fewer elements a cell; more take more sweeps. Measured:
+// docs/journal/exchange.md.
 constexpr uint64_t kFewWindows = 40;
 constexpr uint64_t kUsualWindows = 60;
-// Segments with fewer cells than this stray too far from their mean.
+// The cells of a segment: smaller segments stray too far from their mean.
 constexpr uint64_t kFewCells = 512;
 
 constexpr int kWindowBits = 24;

@@ -1,7 +1,7 @@
-// Numbers of GF(2^bits) bit-sliced: bit b of many elements is one vector, so
-// that one operation on vectors works on a bit of each. Generic in the width of
-// a vector; everything is inlined into entry points that carry the target
-// attribute.
+// Bit-sliced numbers of GF(2^bits): bit b of many elements is one vector, so
+// that one operation on vectors works on a bit of each. The code is generic in
+// the width of a vector; all of it is inlined into entry points that carry the
+// target attribute.
 
 #ifndef ROCKSYNC_SKETCH_PINSKETCH_BIT_SLICED_H_
 #define ROCKSYNC_SKETCH_PINSKETCH_BIT_SLICED_H_
@@ -19,7 +19,7 @@ namespace rocksync::power_sums {
 #define ROCKSYNC_INLINE inline __attribute__((always_inline))
 
 inline constexpr int kMaxBits = kMaxFieldBits;
-// Outputs of a product that are kept in registers at once.
+// How many outputs of a product are kept in registers at once.
 inline constexpr int kTile = 8;
 inline constexpr size_t kAlignment = 64;
 
@@ -50,7 +50,7 @@ struct Avx512 {
 };
 #endif
 
-// One step of Transpose32: swaps blocks of kWidth bits.
+// Takes one step of Transpose32: swaps blocks of kWidth bits.
 template <int kWidth, typename T>
 ROCKSYNC_INLINE void SwapBlocks(T* rows, const T& select) {
 #pragma GCC unroll 16
@@ -74,7 +74,7 @@ ROCKSYNC_INLINE void Transpose32(T* rows) {
   SwapBlocks<1>(rows, T{} + static_cast<Word>(0x5555555555555555));
 }
 
-// The arithmetic. A number is `bits` vectors.
+// Arithmetic on bit-sliced numbers. A number is `bits` vectors.
 template <typename Vector>
 class BitSlicedField {
  public:
@@ -89,7 +89,7 @@ class BitSlicedField {
 
   int bits() const { return bits_; }
 
-  // `out` must not be `a`.
+  // Sets `out` to the square of `a`; `out` must not be `a`.
   ROCKSYNC_INLINE void Square(const V* a, V* out) const {
     for (int b = 0; b < bits_; ++b) {
       V sum{};
@@ -98,7 +98,8 @@ class BitSlicedField {
     }
   }
 
-  // b *= a. `b` has kTile zeros before it and kTile after its bits.
+  // Multiplies `b` by `a`. `b` has kTile zeros before it and kTile after its
+  // bits.
   ROCKSYNC_INLINE void Multiply(const V* a, V* b) const {
     V wide[2 * kMaxBits + kTile];
     for (int k = 0; k < 2 * bits_ - 1; k += kTile) {
@@ -132,7 +133,7 @@ class BitSlicedField {
     uint8_t term[kMaxBits][kMaxBits];
   };
 
-  // z^k, reduced.
+  // Returns z^k, reduced.
   uint32_t Residue(int k) const {
     uint64_t power = 1;
     for (; k > 0; --k) {
@@ -152,7 +153,7 @@ class BitSlicedField {
   }
 
   const int bits_;
-  Map reduction_;  // of bits_ .. 2 bits_ - 2
+  Map reduction_;  // of z^k for k = bits_ .. 2 bits_ - 2
   Map square_;
 };
 

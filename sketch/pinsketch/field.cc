@@ -24,7 +24,7 @@ constexpr std::array<uint32_t, kMaxFieldBits + 1> kPolynomials = {
     0x8d,                    // 32
 };
 
-// Carry-less product of two 32-bit polynomials.
+// Returns the carry-less product of two 32-bit polynomials.
 uint64_t MultiplyCarryless(uint32_t a, uint32_t b) {
   uint64_t product = 0;
   const uint64_t wide = a;
@@ -94,9 +94,9 @@ ROCKSYNC_PCLMUL inline uint64_t Clmul(uint64_t a, uint64_t b) {
                            _mm_cvtsi64_si128(static_cast<int64_t>(b)), 0)));
 }
 
-// A product, or a sum of them, is folded twice: FieldPolynomial has degree <= 7
-// for every width that matters, and the second fold takes care of what that
-// leaves.
+// Reduces a product, or a sum of products, by folding it twice: FieldPolynomial
+// has degree <= 7 for every width that matters, and the second fold takes care
+// of what that leaves.
 ROCKSYNC_PCLMUL inline uint32_t FoldPclmul(const Field& field,
                                            uint64_t product) {
   const uint64_t tail = FieldPolynomial(field.bits());
@@ -188,7 +188,8 @@ uint32_t Field::Square(uint32_t a) const {
   return Reduce(x);
 }
 
-// Euclid's algorithm on polynomials over GF(2), keeping u * a = r mod p.
+// Applies Euclid's algorithm to polynomials over GF(2), keeping u * a = r mod
+// p.
 uint32_t Field::Inverse(uint32_t a) const {
   assert(a != 0);
   uint64_t r0 = uint64_t{1} << bits_ | tail_;

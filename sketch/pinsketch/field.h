@@ -15,11 +15,11 @@ namespace rocksync {
 inline constexpr int kMinFieldBits = 4;
 inline constexpr int kMaxFieldBits = 32;
 
-// The reducing polynomial of GF(2^bits) without its leading term: the first
-// trinomial, or else the first pentanomial, that is irreducible.
+// Returns the reducing polynomial of GF(2^bits) without its leading term: the
+// first trinomial, or else the first pentanomial, that is irreducible.
 uint32_t FieldPolynomial(int bits);
 
-// Immutable; cheap to make; safe to share.
+// The field GF(2^bits). Immutable; cheap to make; safe to share.
 class Field {
  public:
   explicit Field(int bits, CpuLevel level = BestCpuLevel());
@@ -31,7 +31,7 @@ class Field {
     return operations_->dot(*this, &a, &b, 1);
   }
   uint32_t Square(uint32_t a) const;
-  // `a` must not be 0.
+  // Returns the inverse of `a`, which must not be 0.
   uint32_t Inverse(uint32_t a) const;
 
   // to[i] += factor * from[i] for i < n; `from` is `to` or does not overlap it.
@@ -49,19 +49,19 @@ class Field {
                    size_t n_rows, uint32_t* to, size_t n) const {
     operations_->add_products(*this, factors, rows, stride, n_rows, to, n);
   }
-  // The sum of a[i] * b[i] for i < n.
+  // Returns the sum of a[i] * b[i] for i < n.
   uint32_t Dot(const uint32_t* a, const uint32_t* b, size_t n) const {
     return operations_->dot(*this, a, b, n);
   }
-  // to[i] *= factors[i] for i < n; the sum of these products.
+  // to[i] *= factors[i] for i < n. Returns the sum of these products.
   uint32_t MultiplyEach(const uint32_t* factors, uint32_t* to, size_t n) const {
     return operations_->multiply_each(*this, factors, to, n);
   }
 
-  // A product of degree <= 2 w - 2, reduced.
+  // Reduces a product of degree <= 2 w - 2.
   uint32_t Reduce(uint64_t product) const;
 
-  // The operations that come in several instruction sets with equal results.
+  // The operations that exist for several instruction sets, with equal results.
   struct Operations {
     void (*add_scaled)(const Field& field, uint32_t factor,
                        const uint32_t* from, uint32_t* to, size_t n);

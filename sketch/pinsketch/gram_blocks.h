@@ -1,4 +1,5 @@
-// As gram_tables.h, for processors that multiply matrices of 8 x 8 bits (GFNI).
+// The kernel of gram_tables.h for processors with GFNI, which multiply matrices
+// of 8 x 8 bits.
 
 #ifndef ROCKSYNC_SKETCH_PINSKETCH_GRAM_BLOCKS_H_
 #define ROCKSYNC_SKETCH_PINSKETCH_GRAM_BLOCKS_H_
@@ -24,11 +25,11 @@
 
 namespace rocksync::power_sums {
 
-// The sums of all products of a bit of a row power with a bit of a power are a
-// matrix product over GF(2): rows of bits, one column an element, times their
-// own transpose. It is summed in blocks of 8 x 8 sums, over 8 elements in each
-// 64-bit lane: what takes 24 additions of records with tables takes one
-// instruction a block.
+// Computes power sums from products of blocks of bits. The sums of all products
+// of a bit of a row power with a bit of a power are a matrix product over
+// GF(2): rows of bits, one column an element, times their own transpose. It is
+// summed in blocks of 8 x 8 sums, over 8 elements in each 64-bit lane. A block
+// takes one instruction, where tables take 24 additions of records.
 class GramBlocks {
  public:
   GramBlocks(const Field& field, const GramPlan& plan)
@@ -49,7 +50,7 @@ class GramBlocks {
     sums_ = bits_of_ + std::max(rows_, columns_) * kParts;
   }
 
-  // out[g * stride + i] becomes the i-th sum of the plan over groups[g].
+  // Sets out[g * stride + i] to the i-th sum of the plan over groups[g].
   ROCKSYNC_GFNI void Run(const uint32_t* elements,
                          std::span<const ElementRange> groups, size_t stride,
                          uint32_t* out) {
@@ -92,9 +93,9 @@ class GramBlocks {
     }
   }
 
-  // `n` bits of all elements of the block, one vector each, become kParts
-  // vectors: byte b of a lane is bit b of 8 elements. Which elements is the
-  // same for all bits, and all that matters.
+  // Turns `n` bits of all elements of the block, one vector each, into kParts
+  // vectors: byte b of a lane is bit b of 8 elements. It only matters that
+  // these elements are the same for all bits.
   ROCKSYNC_GFNI static void PutBits(const Avx512::V* bits, size_t n,
                                     __m512i* parts) {
     __m512i in[8] = {};
@@ -147,8 +148,8 @@ class GramBlocks {
     }
   }
 
-  // Takes the sums out: byte j, bit i of a lane belongs to bit j of the column
-  // and bit 7 - i of the row.
+  // Takes out the sums and clears them. Byte j, bit i of a lane belongs to bit
+  // j of the column and bit 7 - i of the row.
   ROCKSYNC_GFNI void FoldSums() {
     products_.Clear();
     for (size_t r = 0; r < n_rows_; ++r) {
@@ -172,11 +173,11 @@ class GramBlocks {
   }
 
   const size_t bits_;   // of a number
-  const size_t bytes_;  // the same, which is a number's blocks
+  const size_t bytes_;  // of a number, and its blocks
   const size_t n_rows_;
   const size_t n_columns_;
-  const size_t rows_;     // the same in whole tiles
-  const size_t columns_;  //
+  const size_t rows_;     // n_rows_ in whole tiles
+  const size_t columns_;  // n_columns_ in whole tiles
   Powers powers_;
   GramProducts products_;
   std::vector<uint64_t> storage_;

@@ -6,7 +6,7 @@
 namespace rocksync {
 namespace {
 
-// The search: which odd exponents are products of the powers chosen so far.
+// Searches for odd exponents that are products of the powers chosen so far.
 class Search {
  public:
   Search(uint32_t first, uint32_t count, uint32_t max_rows)
@@ -32,12 +32,12 @@ class Search {
   struct Exponent {  // 2 i + 1 at i
     bool covered = false;
     bool chosen = false;
-    uint32_t seen = 0;  // by this trial
+    uint32_t seen = 0;  // by the trial of this number
     GramPlan::Product product;
   };
 
-  // Calls visit(exponent, product) for all odd exponents in reach that the
-  // power `candidate`, as the next one, would make.
+  // Calls visit(exponent, left, right, shift) for all odd exponents in reach
+  // that `candidate` would make as the next power.
   template <typename Visit>
   void ForEachProduct(uint32_t candidate, const Visit& visit) const {
     const uint32_t self = static_cast<uint32_t>(plan_.powers.size());
@@ -76,7 +76,7 @@ class Search {
     if (plan_.rows < max_rows_) ++plan_.rows;
   }
 
-  // The one that covers most of what is wanted; then most of all.
+  // Returns the power that covers most of what is wanted, then most of all.
   uint32_t Best() {
     uint32_t best = 0;
     uint32_t best_gain = 0;

@@ -1,4 +1,5 @@
-// The powers of a plan (gram_plan.h), bit-sliced, for a block of elements.
+// Computes the powers of a plan (gram_plan.h), bit-sliced, for a block of
+// elements.
 
 #ifndef ROCKSYNC_SKETCH_PINSKETCH_GRAM_POWERS_H_
 #define ROCKSYNC_SKETCH_PINSKETCH_GRAM_POWERS_H_
@@ -17,7 +18,7 @@ template <typename Vector>
 class GramPowers {
  public:
   using V = typename Vector::V;
-  // Elements: 32 rows of V fill a block.
+  // Elements in a row of V, and in a block of 32 rows.
   static constexpr size_t kRow = sizeof(V) / 4;
   static constexpr size_t kBlock = 32 * kRow;
 
@@ -32,7 +33,7 @@ class GramPowers {
                                    kAlignment);
   }
 
-  // Of kBlock elements.
+  // Computes the powers of kBlock elements.
   ROCKSYNC_INLINE void Compute(const uint32_t* block) {
     const int bits = sliced_.bits();
     V rows[32];
@@ -53,8 +54,8 @@ class GramPowers {
     }
   }
 
-  // Bit b of plan.powers[k] is vector b. Element e of the block is in lane
-  // e % kRow of 32 bits, at bit e / kRow.
+  // Returns plan.powers[k]: its bit b is vector b. Element e of the block is in
+  // lane e % kRow of 32 bits, at bit e / kRow.
   V* At(size_t k) { return powers_ + k * stride_ + kTile; }
 
  private:

@@ -1,4 +1,4 @@
-// From sums of products of bits to power sums (gram_plan.h).
+// Derives power sums from sums of products of bits (gram_plan.h).
 
 #ifndef ROCKSYNC_SKETCH_PINSKETCH_GRAM_PRODUCTS_H_
 #define ROCKSYNC_SKETCH_PINSKETCH_GRAM_PRODUCTS_H_
@@ -13,8 +13,8 @@
 
 namespace rocksync::power_sums {
 
-// For each row power a of the plan, power b and bit i: the sum of x^b over the
-// elements x with bit i of x^a set.
+// Holds, for each row power a of the plan, power b and bit i, the sum of x^b
+// over the elements x with bit i of x^a set.
 class GramProducts {
  public:
   // `field` and `plan` must outlive the products.
@@ -35,9 +35,9 @@ class GramProducts {
     return sums_[(row * plan_.powers.size() + power) * bits_ + bit];
   }
 
-  // out[i] becomes the i-th power sum of the plan. The sum of
-  // (x^a)^(2^s) * x^b is that of z^(i 2^s) * At(a, b, i), and the sum of
-  // x^a * (x^b)^(2^s) is the 2^s-th power of that with 2^-s for 2^s.
+  // Sets out[i] to the i-th power sum of the plan. The sum of (x^a)^(2^s) * x^b
+  // is that of z^(i 2^s) * At(a, b, i), and the sum of x^a * (x^b)^(2^s) is the
+  // 2^s-th power of that with 2^-s for 2^s.
   void PutPowerSums(uint32_t* out) const {
     const int bits = field_.bits();
     for (const GramPlan::Product& product : plan_.products) {

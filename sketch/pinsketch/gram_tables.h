@@ -18,11 +18,12 @@
 
 namespace rocksync::power_sums {
 
-// For each group, the sums of its tables: for every row power a, byte p of it
-// and value v, the sum of all powers of the elements whose byte p of x^a is v.
-// From these follow, bit by bit, the sums of products, and so the power sums.
+// Computes the power sums of a group from tables: for every row power a, byte p
+// of it and value v, the sum of all powers of the elements whose byte p of x^a
+// is v. From these follow, bit by bit, the sums of products, and so the power
+// sums.
 //
-// Elements go through in blocks: their powers are computed bit-sliced, then put
+// Elements are taken in blocks: their powers are computed bit-sliced, then put
 // together as records of kLane powers of one element, which are added to the
 // tables as a whole. Records have as many planes as that takes.
 template <typename Vector, uint32_t kLane>
@@ -43,7 +44,7 @@ class GramTables {
         records_(planes_ * kBlock),
         tables_(size_t{planes_} * plan.rows * bytes_ * kValues) {}
 
-  // out[g * stride + i] becomes the i-th sum of the plan over groups[g].
+  // Sets out[g * stride + i] to the i-th sum of the plan over groups[g].
   ROCKSYNC_INLINE void Run(const uint32_t* elements,
                            std::span<const ElementRange> groups, size_t stride,
                            uint32_t* out) {
@@ -101,7 +102,7 @@ class GramTables {
     }
   }
 
-  // Powers [k, k + 4) of all elements of the block.
+  // Puts powers [k, k + 4) of all elements of the block into their records.
   ROCKSYNC_INLINE void PutIntoRecords(uint32_t k) {
     V rows[4][32];
     std::memset(static_cast<void*>(rows), 0, sizeof(rows));
@@ -135,7 +136,7 @@ class GramTables {
       const Record* const records = &records_[plane * kBlock];
       for (uint32_t row = 0; row < plan_.rows; ++row) {
         for (uint32_t byte = 0; byte < bytes_; ++byte, table += kValues) {
-          // Rows are in the first plane.
+          // The row powers are in the first plane.
           const uint8_t* value =
               reinterpret_cast<const uint8_t*>(&records_[begin]) + 4 * row +
               (std::endian::native == std::endian::little ? byte : 3 - byte);

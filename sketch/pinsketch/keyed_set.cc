@@ -11,17 +11,17 @@
 namespace rocksync {
 namespace {
 
-// A sort first makes parts of about this many entries, and then sorts each in
-// the nearest cache.
+// A sort first makes parts of about this many entries, then sorts each in the
+// nearest cache.
 constexpr size_t kPart = 2048;
 constexpr int kMaxFirstBits = 12;
-// Beyond log2(n), so that few entries agree in all the bits sorted by: what the
-// processor guesses in the last step then comes true.
+// Bits to sort by beyond log2(n), so that few entries agree in all of them, and
+// the processor predicts the branches of the last step well.
 constexpr int kSpareBits = 5;
-// Elements that are mixed at a time.
+// The number of elements that are mixed at a time.
 constexpr size_t kBlock = 64;
 
-// Turns counts into where each value's part begins.
+// Turns counts into the positions where each value's part begins.
 void SumUp(std::vector<uint32_t>* counts) {
   uint32_t begin = 0;
   for (uint32_t& count : *counts) begin += std::exchange(count, begin);
@@ -41,22 +41,23 @@ void ForEachEntry(std::span<const ElementHash> elements, const MappingKey& key,
   }
 }
 
-// Entries by the leading bits of their places: part i is [begins[i], ends[i])
-// of an array.
+// Parts of an array, by the leading bits of their entries' places: part i is
+// [begins[i], ends[i]).
 struct Parts {
   std::vector<uint32_t> begins;
   std::vector<uint32_t> ends;
 };
 
-// What is appended to hundreds of parts in turn comes to each new cache line
-// unannounced and would wait for it: three times as long as all the rest.
+// Prefetches the next cache line of a part. Appending to hundreds of parts in
+// turn would wait at each new line: three times as long as all the rest.
 inline void FetchNextLine(const uint64_t* written) {
   __builtin_prefetch(written + 64 / sizeof(uint64_t), 1);
 }
 
-// Gives each of 2^bits parts room for six standard deviations more entries than
-// the mean, so that nothing need be counted first. False if that is too little
-// for one: uniform places do that once in 10^5 sets.
+// Distributes entries to 2^bits parts, each with room for six standard
+// deviations more than the mean, so that nothing need be counted first. Returns
+// false if that is too little for one: uniform places do that once in 10^5
+// sets.
 bool DistributeToRooms(std::span<const ElementHash> elements,
                        const MappingKey& key, int bits,
                        std::vector<uint64_t>* entries, Parts* parts) {
@@ -66,7 +67,7 @@ bool DistributeToRooms(std::span<const ElementHash> elements,
     parts->begins.push_back(begin);
   }
   parts->ends = parts->begins;
-  // Behind the last one: what has no room.
+  // Behind the last part is a place for entries without room.
   entries->resize((size_t{room} << bits) + 1);
   uint64_t* const to = entries->data();
   uint32_t* const ends = parts->ends.data();
@@ -82,7 +83,7 @@ bool DistributeToRooms(std::span<const ElementHash> elements,
   return fits;
 }
 
-// The same with exact room: each place is computed twice.
+// Distributes entries to parts of exact size: computes each place twice.
 void DistributeCounted(std::span<const ElementHash> elements,
                        const MappingKey& key, int bits,
                        std::vector<uint64_t>* entries, Parts* parts) {
@@ -99,7 +100,7 @@ void DistributeCounted(std::span<const ElementHash> elements,
   });
 }
 
-// Linear if every element is near its place.
+// Sorts, in linear time if every entry is near its place.
 void InsertionSort(std::span<uint64_t> entries) {
   uint64_t* const data = entries.data();
   for (size_t i = 1; i < entries.size(); ++i) {
@@ -110,7 +111,7 @@ void InsertionSort(std::span<uint64_t> entries) {
   }
 }
 
-// The order of entries by the bits [shift, shift + bits): how many entries have
+// Sorts entries by the bits [shift, shift + bits). Holds how many entries have
 // each value, and then where the next one of it goes.
 class Digit {
  public:
@@ -119,7 +120,7 @@ class Digit {
 
   void Clear() { std::fill(next_.begin(), next_.end(), 0); }
   void Count(uint64_t entry) { ++next_[entry >> shift_ & mask_]; }
-  // Stably; the entries counted, and no other.
+  // Distributes, stably, the entries that were counted and no others.
   void Distribute(std::span<const uint64_t> from, uint64_t* to) {
     SumUp(&next_);
     uint32_t* const next = next_.data();
@@ -133,8 +134,8 @@ class Digit {
   std::vector<uint32_t> next_;
 };
 
-// Sorts each part by the bits from 64 - bits on and moves it to the end of the
-// one before; those are fewer than its begin.
+// Sorts each part by the bits [64 - bits, 64 - first) and moves it to the end
+// of the one before, which never reaches beyond its begin.
 void SortParts(const Parts& parts, int first, int bits, uint64_t* entries) {
   size_t largest = 0;
   for (size_t i = 0; i < parts.begins.size(); ++i) {
@@ -164,8 +165,9 @@ void SortParts(const Parts& parts, int first, int bits, uint64_t* entries) {
 
 }  // namespace
 
-// Places are uniform, so their leading log2(n) + kSpareBits bits sort all but a
-// few: by parts, then each part from its lowest bits up.
+// Places are uniform, so sorting by their leading log2(n) + kSpareBits bits
+// leaves only a few unsorted: first by parts, then each part from its lowest
+// bits up.
 KeyedSet::KeyedSet(std::span<const ElementHash> elements,
                    const MappingKey& key) {
   const size_t n = elements.size();
@@ -193,9 +195,9 @@ void KeyedSet::Remove(const std::vector<bool>& marked) {
   });
 }
 
-// Up to this many power sums take one plan.
+// The most power sums that share a plan.
 constexpr uint32_t kSumsAtOnce = 128;
-// With fewer sums before, more are not likely.
+// A set that has had fewer sums is not likely to need more.
 constexpr uint32_t kFewSums = 12;
 
 ShortIds::ShortIds(const KeyedSet& set, const IdShape& shape) : shape_(shape) {
@@ -225,8 +227,8 @@ ShortIds::ShortIds(const KeyedSet& set, const IdShape& shape) : shape_(shape) {
   }
 }
 
-// All from the first one on cost less than further ones do later: their powers
-// follow from each other (gram_plan.h).
+// Computes all sums from the first one on, since their powers follow from each
+// other (gram_plan.h): that costs less than computing more of them later.
 void ShortIds::ComputeSingle(uint32_t end) {
   if (end <= known_) return;
   const uint32_t ahead = std::min(
@@ -239,7 +241,7 @@ void ShortIds::ComputeSingle(uint32_t end) {
   known_ = ahead;
 }
 
-// A third more than what is likely to be enough for most groups.
+// Computes a third more sums than are likely to be enough for most groups.
 void ShortIds::ComputeAll(uint32_t end) {
   known_ = end + end / 3;
   OddPowerSums(shape_.bits, 0, known_, ids_, groups_, &sums_);

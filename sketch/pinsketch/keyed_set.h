@@ -20,8 +20,8 @@ namespace rocksync {
 inline constexpr int kPlaceBits = 40;
 inline constexpr size_t kMaxKeyedElements = size_t{1} << 24;
 
-// Places and ordinals of at most kMaxKeyedElements elements, in the order of
-// places; 8 to 10 bytes each, and made in linear time.
+// A set of at most kMaxKeyedElements elements, as places and ordinals in the
+// order of places; 8 to 10 bytes each, and made in linear time.
 class KeyedSet {
  public:
   KeyedSet() = default;
@@ -33,7 +33,7 @@ class KeyedSet {
     return static_cast<uint32_t>(entries_[i] & (kMaxKeyedElements - 1));
   }
 
-  // Keeps the elements whose ordinal is not marked.
+  // Removes the elements whose ordinals are marked.
   void Remove(const std::vector<bool>& marked);
 
  private:
@@ -41,7 +41,8 @@ class KeyedSet {
   std::vector<uint64_t> entries_;
 };
 
-// How elements are named: by group and by a short id within it. For a place p,
+// The shape of names: an element has a group and a short id within it. For a
+// place p,
 //   group = (p * groups) >> 40,
 //   id    = the leading `bits` bits of (p * groups) mod 2^40, or 1 for 0.
 struct IdShape {
@@ -50,7 +51,7 @@ struct IdShape {
   friend bool operator==(const IdShape&, const IdShape&) = default;
 };
 
-// The short ids of a keyed set: one pass over it.
+// The short ids of a keyed set, made in one pass over it.
 class ShortIds {
  public:
   ShortIds(const KeyedSet& set, const IdShape& shape);
@@ -61,9 +62,9 @@ class ShortIds {
   std::span<const uint32_t> ids() const { return ids_; }
   ElementRange group(uint32_t g) const { return groups_[g]; }
 
-  // Power sums [first, first + count) of each of `groups`, which ascend, one
-  // row after the other. What more is likely to be asked for is computed with
-  // them where that takes less time than later.
+  // Returns power sums [first, first + count) of each of `groups`, which
+  // ascend, one row after the other. Sums that are likely to be asked for later
+  // are computed with them where that takes less time.
   std::vector<uint32_t> Sums(uint32_t first, uint32_t count,
                              std::span<const uint32_t> groups);
 
@@ -72,8 +73,8 @@ class ShortIds {
   void ComputeAll(uint32_t end);
 
   IdShape shape_;
-  uint32_t known_ = 0;          // sums of every group
-  std::vector<uint32_t> sums_;  // these, a row of known_ a group
+  uint32_t known_ = 0;          // how many sums of every group are known
+  std::vector<uint32_t> sums_;  // these sums, a row of known_ a group
   std::vector<uint32_t> ids_;
   std::vector<ElementRange> groups_;
 };

@@ -17,12 +17,13 @@ using power_sums::Chunk;
 using power_sums::GramTables;
 using power_sums::Kernel;
 
-// Long groups are cut, so that the words of a vector share the work.
+// The most elements of a chunk: long groups are cut, so that the words of a
+// vector share the work.
 constexpr size_t kMaxChunk = 4096;
-// So many sums at a time, that what they are gathered in stays small.
+// The most bytes of sums that are gathered at a time, which keeps them small.
 constexpr size_t kMaxDirectBytes = size_t{128} << 10;
 
-// A plan is found in a time that grows with the cube of its sums.
+// The most sums of a plan: finding one takes a time that grows with their cube.
 constexpr uint32_t kMaxPlan = 128;
 constexpr uint32_t kMaxTableRows = 6;
 constexpr uint32_t kMaxBlockRows = 10;
@@ -112,7 +113,7 @@ Kernels KernelsOf(CpuLevel level) {
   return {DirectPortable, GramPortable, 1, false};
 }
 
-// About what an element costs, in additions of a record to a table.
+// Returns the cost of an element, about, in additions of a record to a table.
 double GramCost(const GramPlan& plan, int bits, const Kernels& kernels) {
   const double powers = static_cast<double>(plan.powers.size());
   const double lanes = 64.0 * static_cast<double>(kernels.words);

@@ -21,18 +21,19 @@ struct ElementRange {
   size_t end = 0;
 };
 
-// From this many elements a group on, sums of products take the place of powers
+// Groups of at least this many elements use sums of products in place of powers
 // (gram_plan.h): all sums from the first one on cost little more than the last
 // few of them.
 inline constexpr size_t kGramElements = 1000;
 
-// For each group g and each i in [first, first + count), out[g * count + i -
-// first] becomes the sum of x^(2 i + 1) over the elements x of the group, in
-// GF(2^bits). Zeros among the elements contribute nothing.
+// Sets out[g * count + i - first], for each group g and each i in
+// [first, first + count), to the sum of x^(2 i + 1) over the elements x of the
+// group, in GF(2^bits). Zeros among the elements contribute nothing.
 //
-// Bit-sliced: 64 elements of one group are the bits of one word, as many
-// groups side by side as words fit a vector. About bits^2 / lanes operations
-// an element and power; memory for count * bits vectors.
+// The computation is bit-sliced: 64 elements of one group are the bits of one
+// word, as many groups side by side as words fit a vector. It takes about
+// bits^2 / lanes operations an element and power, and memory for count * bits
+// vectors.
 void OddPowerSums(int bits, uint32_t first, uint32_t count,
                   std::span<const uint32_t> elements,
                   std::span<const ElementRange> groups,

@@ -1,5 +1,5 @@
-// The kernel of power_sums.cc for small groups and few sums: each power of each
-// element is computed.
+// The kernel of power_sums.cc for small groups and few sums: it computes each
+// power of each element.
 
 #ifndef ROCKSYNC_SKETCH_PINSKETCH_POWER_SUMS_KERNEL_H_
 #define ROCKSYNC_SKETCH_PINSKETCH_POWER_SUMS_KERNEL_H_
@@ -25,7 +25,7 @@ struct Chunk {
   size_t group = 0;
 };
 
-// words[b] gets bit b of up to 64 elements.
+// Sets words[b] to bit b of up to 64 elements.
 ROCKSYNC_INLINE void Slice64(const uint32_t* elements, size_t n,
                              uint64_t* words, int bits) {
   uint32_t low[32];
@@ -43,8 +43,8 @@ ROCKSYNC_INLINE void Slice64(const uint32_t* elements, size_t n,
   }
 }
 
-// 64 elements of a group are the bits of one word, as many groups side by side
-// as words fit a vector.
+// Computes power sums with 64 elements of a group as the bits of one word, and
+// as many groups side by side as words fit a vector.
 template <typename Vector>
 class Kernel {
  public:
@@ -108,7 +108,7 @@ class Kernel {
     }
     V square[kMaxBits];
     field_.Square(x, square);
-    // The highest bits of `padded` and kTile zeros before and after it.
+    // `padded` holds a number with kTile zeros before and after it.
     V padded[kMaxBits + 2 * kTile];
     std::memset(static_cast<void*>(padded), 0, sizeof(padded));
     V* const power = padded + kTile;
@@ -122,7 +122,7 @@ class Kernel {
     }
   }
 
-  // power = x * square^first_, by repeated squaring from the top bit.
+  // Sets `power` to x * square^first_, by repeated squaring from the top bit.
   ROCKSYNC_INLINE void RaiseTo(const V* x, const V* square, V* power) {
     V result[kMaxBits + 2 * kTile];
     std::memset(static_cast<void*>(result), 0, sizeof(result));

@@ -1,6 +1,6 @@
-// Naming the other side's elements by rank. Whoever has decoded the difference
-// of a group knows all short ids of the other side there, so a subset of them
-// can be named by ranks: log2 C(N, d) bits instead of d ids.
+// Ranks name the other side's elements. The side that has decoded the
+// difference of a group knows all short ids of the other side there, so it can
+// name a subset of them by ranks: log2 C(N, d) bits instead of d ids.
 //
 // Only ids that an odd number of elements share take part: those are the ids
 // that power sums see, and both sides know them for sure.
@@ -19,28 +19,30 @@ namespace rocksync {
 struct ResolvedGroup {
   // Indexes into `ids` of elements that the other side lacks.
   std::vector<uint32_t> lacked_there;
-  // Ranks, ascending, of the ids that are there and not here, among
-  // the `count_there` ids there.
+  // Ranks, ascending, of the ids that are there and not here, among the
+  // `count_there` ids there.
   std::vector<uint32_t> ranks_there;
   uint32_t count_there = 0;
   // Sum of IdCheck over the ids named.
   uint64_t check = 0;
 };
 
-// A hash of an id named, so that ranks into another list than meant show.
+// Returns a hash of a named id, which shows if ranks were taken in another
+// list.
 uint64_t IdCheck(uint32_t group, uint32_t id);
 
-// `ids`: this side's ids of the group, ascending. `difference`: ids in
-// the symmetric difference, ascending, distinct. Linear.
+// Resolves a group. `ids` are this side's ids of the group, ascending;
+// `difference` are the ids in the symmetric difference, ascending, distinct.
+// Linear.
 ResolvedGroup ResolveGroup(uint32_t group, std::span<const uint32_t> ids,
                            std::span<const uint32_t> difference);
 
-// How many ids of a group take part.
+// Returns how many ids of a group take part.
 uint32_t CountRanked(std::span<const uint32_t> ids);
 
-// The group as its owner sees it: the id of rank `ranks[i]` among those that
-// take part, and the index into `ids` of the one element behind it, or nullopt
-// if there are several. `ranks` ascending, all below CountRanked(ids).
+// A named id of a group, as its owner sees it, and the index into `ids` of the
+// one element behind it, or nullopt if there are several. FindRanks returns
+// those of `ranks`, which are ascending and below CountRanked(ids).
 struct RankedId {
   uint32_t id = 0;
   std::optional<uint32_t> index;

@@ -11,8 +11,8 @@ void Trim(Polynomial* f) {
   while (!f->empty() && f->back() == 0) f->pop_back();
 }
 
-// `f` reduced modulo the monic `g`; the quotient's coefficients stay in the
-// upper part of `f` if `quotient` is wanted.
+// Reduces `f` modulo the monic `g`. Sets `*quotient`, if wanted, to the
+// quotient, whose coefficients are left in the upper part of `f`.
 void Divide(const Field& field, const Polynomial& g, Polynomial* f,
             Polynomial* quotient) {
   const size_t degree = g.size() - 1;
@@ -29,7 +29,7 @@ void Divide(const Field& field, const Polynomial& g, Polynomial* f,
   Trim(f);
 }
 
-// A multiple of `f` reduced modulo `g`: without an inverse, which takes as long
+// Reduces a multiple of `f` modulo `g`, without an inverse, which takes as long
 // as ten such steps.
 void PseudoReduce(const Field& field, const Polynomial& g, Polynomial* f) {
   const size_t degree = g.size() - 1;
@@ -43,7 +43,7 @@ void PseudoReduce(const Field& field, const Polynomial& g, Polynomial* f) {
   Trim(f);
 }
 
-// Monic greatest common divisor; `a` is not 0.
+// Returns the monic greatest common divisor; `a` is not 0.
 Polynomial GreatestCommonDivisor(const Field& field, Polynomial a,
                                  Polynomial b) {
   while (!b.empty()) {
@@ -54,14 +54,14 @@ Polynomial GreatestCommonDivisor(const Field& field, Polynomial a,
   return a;
 }
 
-// The residues of x^k modulo the monic `f`, for k = first, first + step and so
-// on below `end`: rows of as many coefficients as the degree of `f`, which is
-// at most `first`.
+// Returns the residues of x^k modulo the monic `f`, for k = first, first + step
+// and so on below `end`: rows of as many coefficients as the degree of `f`,
+// which is at most `first`.
 std::vector<uint32_t> Residues(const Field& field, const Polynomial& f,
                                size_t first, size_t step, size_t end) {
   const size_t degree = f.size() - 1;
   std::vector<uint32_t> rows;
-  // Growing by doubling would take three times as much for a moment.
+  // Growing by doubling would take three times the memory for a moment.
   if (end > first) rows.reserve(((end - first - 1) / step + 1) * degree);
   Polynomial residue(f.begin(), f.end() - 1);  // of x^degree
   for (size_t k = degree; k < end; ++k) {
@@ -76,7 +76,7 @@ std::vector<uint32_t> Residues(const Field& field, const Polynomial& f,
   return rows;
 }
 
-// Squaring modulo a fixed polynomial: the square has even powers only, and the
+// Squares modulo a fixed polynomial: a square has even powers only, and the
 // residues of those above the modulus are computed once.
 class SquareModulo {
  public:
@@ -86,7 +86,7 @@ class SquareModulo {
         low_((degree_ + 1) / 2),
         residues_(Residues(field, f, 2 * low_, 2, 2 * degree_ - 1)) {}
 
-  // `a` has exactly `degree` coefficients, and so has the result.
+  // Returns the square of `a`; both have exactly `degree` coefficients.
   Polynomial Square(const Polynomial& a) const {
     Polynomial result(degree_, 0);
     Polynomial squares(degree_);
@@ -113,7 +113,7 @@ struct Powers {
   const uint32_t* row(size_t i) const { return &coefficients[i * degree]; }
 };
 
-// Modulo a divisor of what they were modulo so far.
+// Reduces powers modulo a divisor of the polynomial they are modulo so far.
 Powers Reduce(const Field& field, const Powers& powers, const Polynomial& f) {
   Powers reduced;
   reduced.degree = f.size() - 1;
@@ -130,10 +130,12 @@ Powers Reduce(const Field& field, const Powers& powers, const Polynomial& f) {
   return reduced;
 }
 
-// x^(2^i) modulo f, for all i below the field's bits. False if f has other
-// roots than distinct ones in the field: it divides x^(2^w) - x just if not.
+// Computes x^(2^i) modulo f, for all i below the field's bits. Returns false if
+// f has other roots than distinct ones in the field: otherwise it divides
+// x^(2^w) - x.
 bool PowersOfX(const Field& field, const Polynomial& f, Powers* powers) {
-  // Freed before the splitting begins, which takes memory of its own.
+  // `square` is freed before the splitting begins, which takes memory of its
+  // own.
   const SquareModulo square(field, f);
   powers->degree = f.size() - 1;
   powers->coefficients.reserve(static_cast<size_t>(field.bits()) *
@@ -154,9 +156,9 @@ class Splitter {
   Splitter(const Field& field, std::vector<uint32_t>* roots)
       : field_(field), roots_(roots) {}
 
-  // f has a degree of 2 at least and distinct roots, and `powers` are modulo
-  // f. All traces of basis elements below `basis` are constant on the roots of
-  // f, so they cannot split it.
+  // Splits f, which has a degree of 2 at least and distinct roots; `powers` are
+  // modulo f. All traces of basis elements below `basis` are constant on the
+  // roots of f, so they cannot split it.
   void Split(const Polynomial& f, const Powers& powers, int basis) {
     for (; basis < field_.bits(); ++basis) {
       std::vector<uint32_t> conjugates = {uint32_t{1} << basis};

@@ -19,14 +19,14 @@ uint32_t Power(const Field& field, uint32_t base, uint32_t exponent) {
   return power;
 }
 
-// The shortest linear recurrence of the syndromes (Massey, "Shift-register
-// synthesis and BCH decoding", 1969), as a multiple of the product of
-// (1 - x locator), lowest coefficient first. Empty if it is longer than half
-// of them, or not as long as it should be.
+// Returns the shortest linear recurrence of the syndromes (Massey,
+// "Shift-register synthesis and BCH decoding", 1969), as a multiple of the
+// product of (1 - x locator), lowest coefficient first. It is empty if it is
+// longer than half of them, or not as long as it should be.
 Polynomial ShortestRecurrence(const Field& field,
                               std::span<const uint32_t> syndromes) {
   const size_t n = syndromes.size();
-  // So that a discrepancy is one dot product.
+  // Reversed, so that a discrepancy is one dot product.
   const Polynomial reversed(syndromes.rbegin(), syndromes.rend());
   Polynomial current = {1};
   Polynomial previous = {1};
@@ -64,9 +64,9 @@ uint32_t Evaluate(const Field& field, const Polynomial& f, uint32_t x) {
   return value;
 }
 
-// The values at the locators (Forney, "On decoding BCH codes", 1965): with
-// W(x) = S(x) R(x) mod x^deg R, the value at locator a is
-// a W(1/a) / R'(1/a).
+// Finds the values at the locators (Forney, "On decoding BCH codes", 1965):
+// with W(x) = S(x) R(x) mod x^deg R, the value at locator a is a W(1/a) /
+// R'(1/a).
 class ValueFinder {
  public:
   ValueFinder(const Field& field, std::span<const uint32_t> syndromes,
@@ -114,7 +114,7 @@ std::vector<uint32_t> SymbolSyndromes(const Field& field,
   }
   std::vector<uint32_t> syndromes(groups * count);
   if (groups == 1) {
-    // Symbols times powers are all that has to be kept.
+    // Only the products of symbols and powers have to be kept.
     uint32_t sum =
         field.MultiplyEach(symbols.data(), powers.data(), group_places);
     for (uint32_t& syndrome : syndromes) {
@@ -143,7 +143,8 @@ bool DecodeSymbols(const Field& field, std::span<const uint32_t> syndromes,
   Polynomial recurrence = ShortestRecurrence(field, syndromes);
   if (recurrence.size() < 2) return false;
   const ValueFinder values(field, syndromes, recurrence);
-  // A multiple of the product of (1 - x a); reversed, of (x - a).
+  // The recurrence is a multiple of the product of (1 - x a); reversed, of (x -
+  // a).
   Polynomial& locator = recurrence;
   std::reverse(locator.begin(), locator.end());
   field.Scale(field.Inverse(locator.back()), locator.data(), locator.size());

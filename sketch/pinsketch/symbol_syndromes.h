@@ -1,7 +1,7 @@
-// Syndromes of a Reed-Solomon code: of two sequences of symbols, which differ
-// in few places, they tell these places and by what the symbols differ.
-// PinSketch (power_sums.h) is the same for sets; here both sides know the
-// places, so a difference costs two symbols however long an element's hash is.
+// Syndromes of a Reed-Solomon code tell in which few places two sequences of
+// symbols differ, and by what. PinSketch (power_sums.h) is the same for sets;
+// here both sides know the places, so a difference costs two symbols however
+// long an element's hash is.
 //
 // The sequence is cut into groups of equally many places, a power of two. With
 // symbols v_i in GF(2^w) at the places i = 0, 1, ... of a group, syndrome j is
@@ -22,9 +22,9 @@
 
 namespace rocksync {
 
-// Syndromes first .. first + count - 1 of every group: group after group.
-// `group_places` divides symbols.size() and is below 2^w, as the symbols are.
-// About symbols.size() * count multiplications.
+// Returns syndromes first .. first + count - 1 of every group, group after
+// group. `group_places` divides symbols.size() and is below 2^w, as the symbols
+// are. Takes about symbols.size() * count multiplications.
 std::vector<uint32_t> SymbolSyndromes(const Field& field,
                                       std::span<const uint32_t> symbols,
                                       size_t group_places, uint32_t first,
@@ -37,16 +37,16 @@ struct SymbolDifference {
                          const SymbolDifference&) = default;
 };
 
-// `syndromes`: syndromes 0, 1, ... of the difference of one group of `places`
+// Decodes `syndromes` 0, 1, ... of the difference of one group of `places`
 // places. If there are differences in at most half as many places with these
 // syndromes, they are unique: sets `*differences` to them, by ascending place,
-// and returns true. Else false.
+// and returns true. Returns false otherwise.
 //
 // The syndromes of more differences than that decode to wrong ones with a
 // probability of about 1 / t! for 2 t syndromes; a pair of syndromes to spare
 // lowers it to about 2^-2w.
 //
-// About 4 t^2 + w t^2 / 2 multiplications.
+// Takes about 4 t^2 + w t^2 / 2 multiplications.
 bool DecodeSymbols(const Field& field, std::span<const uint32_t> syndromes,
                    size_t places, std::vector<SymbolDifference>* differences);
 

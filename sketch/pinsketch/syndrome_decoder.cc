@@ -8,15 +8,15 @@
 namespace rocksync {
 namespace {
 
-// The shortest linear recurrence of s_1 .. s_2t by Massey's algorithm, as a
-// multiple of the connection polynomial, lowest coefficient first: an inverse
-// in each step would take longer than the step. s_2k = s_k^2 makes every second
-// discrepancy 0, so those steps are skipped. Empty if the recurrence is longer
-// than t.
+// Returns the shortest linear recurrence of s_1 .. s_2t by Massey's algorithm,
+// as a multiple of the connection polynomial, lowest coefficient first: an
+// inverse in each step would take longer than the step. s_2k = s_k^2 makes
+// every second discrepancy 0, so those steps are skipped. It is empty if it is
+// longer than t.
 Polynomial ConnectionPolynomial(const Field& field,
                                 std::span<const uint32_t> sums) {
   const size_t n = 2 * sums.size();
-  // s_k at reversed[n - k], so that a discrepancy is one dot product.
+  // Holds s_k at reversed[n - k], so that a discrepancy is one dot product.
   std::vector<uint32_t> reversed(n);
   for (size_t k = 1; k <= n; ++k) {
     reversed[n - k] =
@@ -64,7 +64,8 @@ bool DecodePowerSums(const Field& field, std::span<const uint32_t> sums,
   }
   Polynomial locator = ConnectionPolynomial(field, sums);
   if (locator.empty()) return false;
-  // A multiple of the product of (1 - x e); reversed, of (x - e).
+  // The locator is a multiple of the product of (1 - x e); reversed, of (x -
+  // e).
   std::reverse(locator.begin(), locator.end());
   field.Scale(field.Inverse(locator.back()), locator.data(), locator.size());
   if (locator.size() == 1) return true;

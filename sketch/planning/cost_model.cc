@@ -10,23 +10,23 @@
 namespace rocksync {
 namespace {
 
-// Mean differences of a group at which widths are chosen.
+// The mean differences of a group at which widths are chosen.
 constexpr double kGroupDifferences = 31;
-// Power sums per difference, extensions included (measured).
+// The power sums per difference, extensions included (measured).
 constexpr double kSumsPerDifference = 1.15;
 constexpr int kMinIdBits = 12;
 // A filter must save this share of the whole to be worth its round trip.
 constexpr double kWorthwhile = 0.98;
-// Parities in excess of what decodes now and then: they decode nearly always,
-// in half the time.
+// The factor by which parities exceed what decodes now and then: with it they
+// decode nearly always, in half the time.
 constexpr double kParityMargin = 1.09;
-// Parities for a key that shows or does not with equal probability (measured:
-// 1.1 decode 500 of 9 000 and more).
+// Bits of parities for a key that shows with probability 1/2 (measured: 1.1
+// decode 500 of 9 000 and more).
 constexpr double kDoubtfulBits = 1.1 * kParityMargin;
-// Heads and coder states of a filter.
+// Bits of the head and coder state of a filter.
 constexpr double kFilterHeadBits = 8 * 20;
 
-// The rates tried, with what a filter of each costs, computed once.
+// Returns the rates tried, with what a filter of each costs, computed once.
 constexpr size_t kRateSteps = 4 * 26;
 struct RateCost {
   double rate = 1;
@@ -49,7 +49,8 @@ double BinaryEntropy(double p) {
   return -p * std::log2(p) - (1 - p) * std::log2(1 - p);
 }
 
-// As many bits carry, of which `surplus` elements obscure some.
+// Returns how many cells carry as much as `bits`, if `surplus` elements obscure
+// some.
 double WithObscured(double bits, double surplus) {
   double all = bits;
   for (int i = 0; i < 20; ++i) {
@@ -67,8 +68,8 @@ double FilterBits(double n, const RateCost& cost) {
 
 double ParityBits(double n, double missing, double surplus) {
   const double share = missing / n;
-  // Measured with coupled_decoder.h: 1.15 of the bound from a tenth on, more if
-  // fewer are missing (1.23 at 3 %, 1.37 at 1 %, 1.53 at 0.2 %).
+  // Measured with coupled_decoder.h: 1.15 of the bound from a tenth missing on,
+  // more if fewer are missing (1.23 at 3 %, 1.37 at 1 %, 1.53 at 0.2 %).
   const double above_bound =
       1.12 + 0.065 * std::max(0.0, std::log2(0.15 / share));
   const double bound = n * BinaryEntropy(share);
@@ -81,7 +82,7 @@ double KeyPlaneBits(double n, double differing, double surplus,
   const double known = differing - open;
   const double bits =
       ParityBits(n - known, open / 2, 0) + kDoubtfulBits * known;
-  // Chance counts where there are few.
+  // Chance counts where few keys show.
   const double showing = std::max(differing / 2, 1.0);
   return WithObscured(bits * (1 + 1.5 / std::sqrt(showing) + 20 / showing),
                       surplus / 2);
@@ -106,8 +107,8 @@ uint64_t FilterSlots(uint64_t n, double false_positive_rate) {
       std::clamp(std::ceil(m), 1.0, static_cast<double>(kMaxReductionRange)));
 }
 
-// The minimum over s of 1.15 s + 2^-s * (8 pair_bytes + 80): a bit more in
-// every sum, against a pair in vain and an element left to the retry.
+// The slack is the minimum over s of 1.15 s + 2^-s * (8 pair_bytes + 80): a bit
+// more in every sum, against a pair in vain and an element left to the retry.
 int ChooseSlack(double pair_bytes) {
   const double loss = 8 * std::max(pair_bytes, 0.0) + 80;
   const double s = std::log2(std::log(2.0) / kSumsPerDifference * loss);

@@ -1,5 +1,6 @@
-// What each way of reconciling costs, in bits on the wire, and the choices that
-// follow. Local arithmetic: nothing here has to agree between the two sides.
+// A cost model of each way of reconciling, in bits on the wire, and the choices
+// that follow. It is local arithmetic: nothing here has to agree between the
+// two sides.
 
 #ifndef ROCKSYNC_SKETCH_PLANNING_COST_MODEL_H_
 #define ROCKSYNC_SKETCH_PLANNING_COST_MODEL_H_
@@ -10,64 +11,64 @@
 
 namespace rocksync {
 
-// Bits per element of a coded filter with one probe: with occupancy p = the
-// false positive rate, m = n / -ln(1 - p) slots cost m * H(p) bits
+// Returns the bits per element of a coded filter with one probe: with occupancy
+// p = the false positive rate, m = n / -ln(1 - p) slots cost m * H(p) bits
 // (Mitzenmacher 2001). Infinite for rates outside (0, 1).
 double FilterBitsPerElement(double false_positive_rate);
 
-// Slots of such a filter.
+// Returns that filter's slots for n elements.
 uint64_t FilterSlots(uint64_t n, double false_positive_rate);
 
-// How many bits short ids have beyond log2 of the elements they must tell
-// apart. An element is hidden, and another falsely offered, with probability
-// 2^-slack per difference; `pair_bytes` says what the latter costs.
+// Returns the slack: how many bits short ids have beyond log2 of the elements
+// they must tell apart. An element is hidden, and another falsely offered, with
+// probability 2^-slack per difference; `pair_bytes` says what the latter costs.
 int ChooseSlack(double pair_bytes);
 
-// Ids for sets of at most `n` elements with `d` differences: groups of about
-// 22 to 44 differences, or one group up to MaxSingleGroup(n) differences: that
-// takes fewer bytes but n * d operations.
+// Chooses ids for sets of at most `n` elements with `d` differences: groups of
+// about 22 to 44 differences, or one group up to MaxSingleGroup(n) differences,
+// which takes fewer bytes but n * d operations.
 double MaxSingleGroup(uint64_t n);
 IdShape ChooseIdShape(uint64_t n, double d, int slack);
 IdShape SingleGroupShape(uint64_t n, int slack);
 
-// Expected bits of the exact finish for `d` differences among `n` elements on
-// each side, requests included.
+// Returns the expected bits of the exact finish for `d` differences among `n`
+// elements on each side, requests included.
 double FinishBits(double n, double d, int slack);
 
-// The rates a plan chooses from, 2^-(code / 4): code 0 is no filter.
+// The rates that a plan chooses from are 2^-(code / 4); code 0 is no filter.
 double RateFromCode(uint8_t code);
 uint8_t RateCode(double rate);
 
-// Bits of coupled parities (coupled_parities.h) by which a side of `n` elements
-// finds `missing` of them, 0 < missing <= kMaxParityShare * n, that the peer
-// lacks, where the peer has `surplus` that are not among the n: the entropy of
-// the missing ones, divided by the capacity of a cell of which `surplus`
-// obscures the parity, times what belief propagation was measured to need above
-// that, and a margin against chance.
+// Returns the bits of coupled parities (coupled_parities.h) by which a side of
+// `n` elements finds `missing` of them, 0 < missing <= kMaxParityShare * n,
+// that the peer lacks, where the peer has `surplus` that are not among the n.
+// It is the entropy of the missing ones, divided by the capacity of a cell of
+// which `surplus` obscures the parity, times what belief propagation was
+// measured to need above that, and a margin against chance.
 inline constexpr double kMaxParityShare = 0.35;
 double ParityBits(double n, double missing, double surplus);
 
-// The same of parities of keys (CoupledMembers), of which `differing` of n have
-// another element on the other side or none, where planes below `plane` are
-// decoded: half of those not known by then show, and of each known one it is
-// open whether it does, which takes a bit. `surplus`: keys that only the other
-// side has.
+// Returns the bits of one plane of parities of keys (CoupledMembers), where the
+// planes below `plane` are decoded. `differing` of n keys have another element
+// on the other side or none. Half of those not known by then show; for each
+// known one it is open whether it does, which takes a bit. `surplus` are keys
+// that only the other side has.
 double KeyPlaneBits(double n, double differing, double surplus, uint32_t plane);
 
-// Filters before the finish. A rate of 1 means no filter.
+// A plan of filters before the finish. A rate of 1 means no filter.
 struct FilterPlan {
   double first_rate = 1;   // of the filter of the side that speaks first
   double second_rate = 1;  // of the other's, over what the first left open
-  double bits = 0;         // of filters and finish
+  double bits = 0;         // of filters and the finish
 };
 
-// `first` and `second` hold n1 and n2 elements; m1 and m2 of them lack on the
-// respective other side. The first side's filter finds the second's missing
-// ones. Searched over a grid of rates.
+// Plans filters over a grid of rates. The first and the second side hold n1 and
+// n2 elements, of which m1 and m2 are missing on the other side. The first
+// side's filter finds the second's missing ones.
 FilterPlan PlanFilters(double n1, double m1, double n2, double m2, int slack);
 
-// The best rate of one more filter of `n` elements, 1 if none pays, when it
-// finds missing elements among `m` and `m_other` stay open anyway.
+// Returns the best rate of one more filter of `n` elements, 1 if none pays. It
+// finds missing elements among `m`; `m_other` stay open anyway.
 double PlanLastFilter(double n, double m, double m_other, int slack);
 
 }  // namespace rocksync

@@ -12,7 +12,7 @@ namespace rocksync {
 namespace {
 
 constexpr int kMaxLevels = 20;
-// Elements that are mixed at a time.
+// The number of elements that are mixed at a time.
 constexpr size_t kBlock = 64;
 
 double SampleRate(int level, int levels) {
@@ -79,7 +79,8 @@ double EstimateDifference(std::string_view mine, std::string_view theirs,
 }
 
 FineShape ShapeFine(uint64_t least) {
-  // About 5 % of what telling these differences takes, less if there are many.
+  // Takes about 5 % of what telling these differences takes, less if they are
+  // many.
   return ShapeFine(least, static_cast<uint32_t>(
                               std::clamp<uint64_t>(least / 2, 256, 16384)));
 }
@@ -87,7 +88,7 @@ FineShape ShapeFine(uint64_t least) {
 FineShape ShapeFine(uint64_t least, uint32_t buckets) {
   FineShape shape;
   shape.buckets = buckets / 8 * 8;
-  // Means of 0.6 a bucket are measured best.
+  // A mean of 0.6 differences a bucket is measured best.
   const double rate =
       std::min(1.0, 0.5 * shape.buckets / static_cast<double>(least));
   shape.threshold = static_cast<uint32_t>(rate * 0xffffffffu);

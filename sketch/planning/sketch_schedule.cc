@@ -6,10 +6,11 @@
 namespace rocksync {
 namespace {
 
-// Sums worth a pass, of a single group that has had more than a few.
+// The fewest sums worth a pass, for a single group that has had more than a
+// few.
 constexpr double kSmallestStep = 10;
 
-// P(X > k) for X Poisson with this mean.
+// Returns P(X > k) for X Poisson with this mean.
 double PoissonAbove(double mean, uint32_t k) {
   double term = std::exp(-mean);
   double sum = term;
@@ -38,7 +39,7 @@ double EstimateMean(uint32_t sums, std::span<const uint32_t> decoded,
   return best;
 }
 
-// Share of the failed groups that a further pass should decode.
+// Returns the share of the failed groups that a further pass should decode.
 double Quantile(uint32_t passes_left, bool hurry) {
   if (hurry) return 0.999;
   return passes_left > 1 ? 0.75 : 0.97;
@@ -74,19 +75,19 @@ uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
                   uint32_t failed, uint32_t passes_left, bool hurry,
                   bool single, double mean) {
   if (decoded.empty() && mean <= sums) {
-    // Nothing to learn from: grow by a factor.
+    // There is nothing to learn from, so the sums grow by a factor.
     const double step = std::ceil(sums * (hurry ? 0.5 : 0.3)) + 2;
     if (hurry || !single) return sums + static_cast<uint32_t>(step);
-    // Of a single group all that is too much is lost, and a pass costs some 7
-    // bytes: of many sums, growing by 1.3 would take 3 % more bytes and a third
-    // of a pass less, by 1.1 2 % fewer bytes and a pass more.
+    // In a single group all excess sums are wasted, and a pass costs some 7
+    // bytes. With many sums, growing by 1.3 would take 3 % more bytes and a
+    // third of a pass less, by 1.1 2 % fewer bytes and a pass more.
     const double small_step =
         std::max(std::ceil(sums * 0.2) + 1, std::min(step, kSmallestStep));
     return sums + static_cast<uint32_t>(small_step);
   }
   if (!decoded.empty()) mean = EstimateMean(sums, decoded, failed);
   const double failing = PoissonAbove(mean, sums);
-  // A few groups cost little whatever is sent for them.
+  // A few groups cost little, however much is sent for them.
   const double share =
       std::max(Quantile(passes_left, hurry), 1 - 0.12 * failed);
   uint32_t next = sums + 1;

@@ -8,17 +8,18 @@
 namespace rocksync {
 namespace {
 
-// No memory is saved by smaller ones, beside what a generation takes anyway.
+// The smallest generation: less saves no memory beside what one takes anyway.
 constexpr uint64_t kSmallestBits = 4096;
-// A full generation is followed by one so many times as large.
+// A full generation is followed by one that is this many times as large.
 constexpr uint64_t kGrowth = 4;
-// What a slice may bring beyond the one before it until that happens.
+// The first generation of a slice has room for this many times what the last
+// slice brought.
 constexpr double kHeadroom = 1.25;
-// The largest generation takes this part of the memory: so much is forgotten at
-// once if there is not enough.
+// The largest generation takes one kLargestPart-th of the memory: so much is
+// forgotten at once if there is not enough.
 constexpr size_t kLargestPart = 8;
 
-// Rates of generations add up.
+// The rates of generations add up: each gets a part.
 FilterShape ShapeOfAGeneration(const SlidingWindowOptions& options,
                                uint64_t elements) {
   return ShapeFilter(elements, options.false_positive_rate /
@@ -30,7 +31,7 @@ double BitsPerElement(const SlidingWindowOptions& options) {
   return static_cast<double>(ShapeOfAGeneration(options, kMany).bits) / kMany;
 }
 
-// The length of a slice, so that kSlices of them cover the window.
+// Returns the length of a slice: kSlices of them cover the window.
 uint64_t SliceOf(uint64_t window) {
   return window / SlidingWindowFilter::kSlices +
          (window % SlidingWindowFilter::kSlices != 0);
@@ -92,8 +93,8 @@ bool SlidingWindowFilter::SliceIsOver() const {
               SliceOf(options_.window_elements));
 }
 
-// The first generation of a slice has room for what the last slice brought, at
-// its rate if more time has passed than a slice.
+// The first generation of a slice has room for what the last slice brought. If
+// more time has passed than a slice, its rate counts.
 void SlidingWindowFilter::BeginSlice() {
   double expected = static_cast<double>(inserted_ - slice_begin_inserted_);
   const uint64_t passed_ms = now_ms_ - slice_begin_ms_;
@@ -107,7 +108,7 @@ void SlidingWindowFilter::BeginSlice() {
       static_cast<uint64_t>(kHeadroom * expected * bits_per_element_));
 }
 
-// Whether one element more could take its fill past what its rate allows.
+// Returns whether one more element could set more bits than the rate allows.
 bool SlidingWindowFilter::IsFull(const Generation& generation) const {
   return static_cast<double>(generation.bits_set + probes_) >
          max_fill_ * static_cast<double>(generation.filter.shape().bits);
@@ -147,7 +148,7 @@ void SlidingWindowFilter::Insert(const ElementHash& hash, uint64_t now_ms) {
 
 bool SlidingWindowFilter::MayContain(const ElementHash& hash, uint64_t now_ms) {
   Age(now_ms);
-  // What comes twice mostly does so soon.
+  // Newest first: an element that comes twice mostly does so soon.
   return std::any_of(generations_.rbegin(), generations_.rend(),
                      [&](const Generation& generation) {
                        return generation.filter.MayContain(hash);

@@ -19,9 +19,9 @@ using rocksdb::Status;
 
 namespace {
 
-// What other copies of the library in this process see of a claim: a program
-// may link one and load librocksync.so, which hides its own variables. All
-// share RocksDB's registry of objects.
+// Makes a claim visible to other copies of the library in this process. A
+// program may link one and load librocksync.so, which hides its own variables;
+// all share RocksDB's registry of objects.
 class SharedClaim final : public rocksdb::Customizable {
  public:
   static const char* Type() { return "rocksync.DirectoryClaim"; }
@@ -33,11 +33,11 @@ class SharedClaim final : public rocksdb::Customizable {
 struct DirectoryClaim::Claimed {
   Env* env;
   std::string path;  // absolute, without links as far as it is there
-  // Device and inode; none: it is not there, or not known to the system.
+  // Device and inode; nullopt: no such directory, or not known to the system.
   std::optional<std::pair<dev_t, ino_t>> file;
   std::shared_ptr<rocksdb::Customizable> shared;
 
-  // False: another copy of the library has it.
+  // Returns false if another copy of the library has a claim.
   bool Share() {
     if (env != Env::Default()) return true;
     const std::string id =
@@ -48,7 +48,7 @@ struct DirectoryClaim::Claimed {
     if (!rocksdb::ObjectRegistry::Default()->SetManagedObject(id, claim).ok()) {
       return false;
     }
-    shared = claim;  // and an earlier one ends
+    shared = claim;  // this ends an earlier one
     return true;
   }
 };
@@ -79,7 +79,7 @@ class DirectoryClaim::Claims {
     return claims;
   }
 
-  // False: somebody has it.
+  // Returns false if there is a claim already.
   bool Add(Claimed* claimed) {
     const std::lock_guard lock(mutex_);
     const bool taken = std::any_of(
@@ -92,7 +92,7 @@ class DirectoryClaim::Claims {
   void LookAgain(Claimed* claimed) {
     const std::lock_guard lock(mutex_);
     claimed->file = FileOf(claimed->env, claimed->path);
-    claimed->Share();  // nobody else can have what was made or put there
+    claimed->Share();  // nobody else can have it: it has just been put there
   }
   void Remove(const Claimed* claimed) {
     const std::lock_guard lock(mutex_);

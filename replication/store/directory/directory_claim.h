@@ -1,6 +1,6 @@
-// Which directories this process has open. RocksDB compares the texts of paths
-// alone: it would open "x" and "./x" both, and as POSIX has it the end of
-// either one ends the other's lock, so that a second process may write to it,
+// The directories that this process has open. RocksDB compares only the texts
+// of paths, so it would open both "x" and "./x". By the rules of POSIX locks,
+// closing either would end the other's lock, and a second process could write,
 // too.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_CLAIM_H_
@@ -14,20 +14,21 @@
 
 namespace rocksync {
 
-// While it lives no other claim on the directory is granted in this process,
-// under any of the directory's names, nor by another copy of the library (with
-// Env::Default(), and one RocksDB for both). Claims are per Env, as the names
-// of two may mean different places. Thread-safe.
+// A claim on a directory. While it lives, no other claim is granted in this
+// process under any name of the directory, nor by another copy of the library
+// (with Env::Default(), and one RocksDB for both). Claims are per Env, as one
+// name may mean different places in two. Thread-safe.
 class DirectoryClaim {
  public:
-  // The directory need not be there. IOError: another claim is on it.
+  // Takes a claim. The directory need not exist. Returns IOError if another
+  // claim is on it.
   static rocksdb::Status Take(rocksdb::Env* env, const std::string& directory,
                               std::unique_ptr<DirectoryClaim>* claim);
   ~DirectoryClaim();
   DirectoryClaim(const DirectoryClaim&) = delete;
   DirectoryClaim& operator=(const DirectoryClaim&) = delete;
 
-  // The directory was made, or put in the place of another one.
+  // Updates the claim after the directory was made, or put in another's place.
   void LookAgain();
 
  private:

@@ -1,5 +1,5 @@
-// RocksDB's lock of a database's directory, taken without opening the database:
-// who holds it knows that nobody else has the database open.
+// RocksDB's lock of a database's directory, taken without opening the database.
+// Its holder knows that nobody else has the database open.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_LOCK_H_
 #define ROCKSYNC_REPLICATION_STORE_DIRECTORY_DIRECTORY_LOCK_H_
@@ -14,13 +14,13 @@
 
 namespace rocksync {
 
-// Held while it lives, if `status` is OK. Makes the file LOCK if it is not
-// there. RocksDB takes the lock itself when it opens the database for writing,
-// so end it first.
+// Holds the lock while it lives, if `status` is OK. Creates the file LOCK if it
+// does not exist. RocksDB takes the lock itself when it opens the database for
+// writing, so end this one first.
 class DirectoryLock {
  public:
-  // Without a claim, one that somebody else in this process has on the
-  // directory would lose RocksDB's lock when this one ends.
+  // Takes the lock. Pass a claim: without one, an instance in this process that
+  // has the directory open would lose RocksDB's lock when this one ends.
   DirectoryLock(rocksdb::Env* env, const std::string& directory,
                 std::unique_ptr<DirectoryClaim> claim = nullptr)
       : claim_(std::move(claim)),

@@ -23,7 +23,7 @@ namespace {
 using rocksdb::Env;
 using rocksdb::Status;
 
-// Absolute; without slashes at the end, at least.
+// Returns `name` as an absolute path; at least without slashes at its end.
 std::string Plain(Env* env, const std::string& name) {
   std::string plain = AbsolutePath(env, name);
   if (plain.empty()) plain = name;
@@ -37,7 +37,8 @@ std::string ParentOf(const std::string& directory) {
   return slash == 0 ? "/" : directory.substr(0, slash);
 }
 
-// Of a file system that is not the system's nothing is known.
+// Whether `path` is a mount point; false on a file system that is not the
+// system's.
 bool IsMountPoint(const std::string& path) {
   struct stat self = {};
   struct stat parent = {};
@@ -53,7 +54,7 @@ bool IsMountPoint(const std::string& path) {
   return mounted || (self.st_dev != parent.st_dev && !S_ISLNK(self.st_mode));
 }
 
-// What cannot be renamed, and what to do instead.
+// A kind of directory that cannot be renamed, and the remedy.
 struct Fixed {
   const char* what;
   const char* remedy;
@@ -62,7 +63,7 @@ constexpr Fixed kLink = {"a link", "name the directory that it leads to"};
 constexpr Fixed kMountPoint = {"a mount point",
                                "keep the database in a directory on that disk"};
 
-// Null: the directory can be renamed, or is not there.
+// Returns null if the directory can be renamed, or does not exist.
 const Fixed* WhyNotRenamed(const std::string& directory) {
   struct stat self = {};
   if (lstat(directory.c_str(), &self) == 0 && S_ISLNK(self.st_mode)) {
@@ -71,8 +72,8 @@ const Fixed* WhyNotRenamed(const std::string& directory) {
   return IsMountPoint(directory) ? &kMountPoint : nullptr;
 }
 
-// What the application keeps in it is to be moved. If there is no such
-// directory, others say so.
+// Checks that all files of the application in the directory can be moved. If
+// there is no such directory, another check says so.
 Status CheckHoldsNoMountPoint(Env* env, const std::string& directory) {
   std::vector<std::string> files;
   env->GetChildren(directory, &files).PermitUncheckedError();
@@ -88,7 +89,7 @@ Status CheckHoldsNoMountPoint(Env* env, const std::string& directory) {
   return Status::OK();
 }
 
-// The replica's directory, and that of the copy.
+// Checks the replica's directory, and that of the copy.
 Status CheckCanBeRenamed(Env* env, const std::string& directory,
                          const std::string& copy) {
   if (const Fixed* const it = WhyNotRenamed(directory)) {
@@ -115,7 +116,7 @@ bool IsOurs(std::string_view file) {
          file == kCloneRecordFileName || file == kDroppedBatchesFileName;
 }
 
-// What an application keeps in the database's directory stays there.
+// Moves what an application keeps in the database's directory to the new one.
 Status MoveOthersFiles(Env* env, const std::string& from,
                        const std::string& to) {
   std::vector<std::string> files;
@@ -133,7 +134,8 @@ Status MoveOthersFiles(Env* env, const std::string& from,
   return status.ok() ? SyncDirectory(env, to) : status;
 }
 
-// Step 4. Files that both have remain, and the directory with them.
+// Takes step 4. Files that exist in both directories stay, and so does this
+// one.
 Status RemoveReplaced(Env* env, const std::string& name) {
   const std::string replaced = ReplacedDirectory(env, name);
   if (env->FileExists(replaced).IsNotFound()) return Status::OK();
@@ -158,7 +160,7 @@ bool IsReplica(Env* env, const std::string& directory) {
   return ReadMarker(env, directory, &marker).ok();
 }
 
-// Step 3, of two that were exchanged. A copy has a record.
+// Takes step 3, if the two were exchanged. A copy has a record.
 Status MoveReplacedAside(Env* env, const std::string& name) {
   const std::string former = ResyncDirectory(env, name);
   CloneRecord record;
@@ -169,22 +171,22 @@ Status MoveReplacedAside(Env* env, const std::string& name) {
   return Rename(env, former, ReplacedDirectory(env, name));
 }
 
-// Steps 3 (of two that were exchanged) to 5. Without the record nobody would
-// try again what has failed.
+// Takes steps 3 (after an exchange) to 5. The record stays until all is done:
+// without it nobody would retry what has failed.
 Status CleanUp(Env* env, const std::string& name) {
   Status status = MoveReplacedAside(env, name);
   if (status.ok()) status = RemoveReplaced(env, name);
   return status.ok() ? RemoveCloneRecord(env, name) : Status::OK();
 }
 
-// Where it came from, if nothing is there now.
+// Renames `now` back to `before`, unless something is there now.
 void RenameBack(Env* env, const std::string& now, const std::string& before) {
   if (env->FileExists(before).IsNotFound()) {
     env->RenameFile(now, before).PermitUncheckedError();
   }
 }
 
-// Steps 2 and 3 in a file system that cannot exchange them.
+// Takes steps 2 and 3 in a file system that cannot exchange directories.
 Status RenameBoth(Env* env, const std::string& directory) {
   const std::string replaced = ReplacedDirectory(env, directory);
   Status status = Rename(env, directory, replaced);
@@ -207,8 +209,8 @@ Status Exchange(Env* env, const std::string& directory) {
   return status;
 }
 
-// A program that opens a database where there is none leaves a LOCK and a LOG.
-// REQUIRES: nobody in this process has a lock on the directory.
+// Removes what a program leaves that opens a database where there is none: a
+// LOCK and a LOG. REQUIRES: nobody in this process has a lock on the directory.
 void RemoveTracesOfOpening(Env* env, const std::string& directory) {
   std::vector<std::string> files;
   {
@@ -231,9 +233,9 @@ void RemoveTracesOfOpening(Env* env, const std::string& directory) {
   env->DeleteDir(directory).PermitUncheckedError();
 }
 
-// Between the two renames nothing is where the replica was: the directory that
-// belongs there, the copy or, if that was removed, what it was to replace.
-// Empty: there is no gap.
+// Returns the directory that belongs where the replica was, if the gap between
+// the two renames left nothing there: the copy or, if that was removed, the one
+// that it was to replace. Empty: there is no gap.
 std::string BesideTheGap(Env* env, const std::string& directory) {
   const std::string copy = ResyncDirectory(env, directory);
   const std::string replaced = ReplacedDirectory(env, directory);
@@ -246,7 +248,7 @@ std::string BesideTheGap(Env* env, const std::string& directory) {
   return IsReplica(env, replaced) ? replaced : "";
 }
 
-// Aborted: there was a gap, and in it another program has made a database.
+// Returns Aborted if another program made a database in the gap.
 Status CheckGapIsFree(Env* env, const std::string& directory) {
   const std::string replaced = ReplacedDirectory(env, directory);
   std::string current;
@@ -279,7 +281,7 @@ void TakeOverMode(Env* env, const std::string& name) {
   const std::string copy = ResyncDirectory(env, name);
   struct stat self = {};
   if (stat(Plain(env, name).c_str(), &self) != 0) return;
-  // Before the mode: a change of the owner may take bits away.
+  // The owner comes before the mode: chown may clear bits of the mode.
   (void)!chown(copy.c_str(), self.st_uid, self.st_gid);
   (void)chmod(copy.c_str(), self.st_mode & 07777);
 }
@@ -313,7 +315,7 @@ Status SwitchDirectories(Env* env, const std::string& name) {
 Status FinishSwitch(Env* env, const std::string& name) {
   const std::string directory = Plain(env, name);
   if (IsResynced(env, directory)) {
-    // The copy itself: the replica is beside it.
+    // This directory is the copy itself: the replica is beside it.
     if (directory.ends_with(kResyncSuffix)) {
       return UnfinishedCopy(env, directory);
     }

@@ -1,4 +1,4 @@
-// Making the directory of a database.
+// Creates the directory of a database.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_DIRECTORY_MAKE_DIRECTORY_H_
 #define ROCKSYNC_REPLICATION_STORE_DIRECTORY_MAKE_DIRECTORY_H_
@@ -13,7 +13,8 @@
 
 namespace rocksync {
 
-// Of the error of making it, RocksDB's or our own: with the remedy.
+// Adds the remedy to an error of making the directory, RocksDB's or this
+// library's.
 inline rocksdb::Status NameCannotBeMade(const rocksdb::Status& status,
                                         const std::string& directory) {
   std::error_code unknown;

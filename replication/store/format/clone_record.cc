@@ -15,7 +15,7 @@ constexpr std::string_view kCloneMagic = "rocksync clone";
 constexpr uint8_t kCloneFormat = 2;
 constexpr size_t kCloneChecksumBytes = 8;
 
-// RocksDB wants a line; this has no end of line.
+// RocksDB takes this for damage, as it has no line feed at its end.
 constexpr std::string_view kUnfinishedText =
     "An unfinished rocksync clone. Finish it by the same `rocksync clone` or "
     "ReplicatedDB::Clone (or ReplicatedDB::Resync), or remove this directory.";
@@ -97,7 +97,7 @@ bool IsUnfinishedClone(std::string_view current) {
 Status UnfinishedCopy(Env* env, const std::string& directory) {
   CloneRecord record;
   const Status read = ReadCloneRecord(env, directory, &record);
-  // Of a copy that has only begun the name tells.
+  // A copy that has only begun has no record; its name tells.
   const bool beside = directory.ends_with(kResyncSuffix);
   const bool of_resync =
       read.ok() ? record.purpose != ClonePurpose::kNewReplica : beside;
@@ -125,11 +125,12 @@ Status CheckNoUnfinishedClone(Env* env, const std::string& directory) {
   if (status.ok() && IsUnfinishedClone(current)) {
     return UnfinishedCopy(env, directory);
   }
-  // All files are there. What it becomes, and with whose id, the record says.
+  // All files are there. The record says what the copy becomes, and with which
+  // id.
   CloneRecord record;
   status = ReadCloneRecord(env, directory, &record);
   if (status.IsNotFound()) return Status::OK();
-  // It is that replica already, unless it still lies beside it.
+  // The copy has become the replica already, unless it still lies beside it.
   if (status.ok() && record.purpose == ClonePurpose::kResynced &&
       !directory.ends_with(kResyncSuffix)) {
     return status;

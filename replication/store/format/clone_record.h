@@ -1,14 +1,15 @@
-// What lies in a directory in which a clone (replication/clone/) is made:
+// The files that mark a directory in which a clone (replication/clone/) is
+// made:
 //
 //   ROCKSYNC-CLONE  this record, until the first opening as a new replica
 //   CURRENT         until all files are there and durable: a text that RocksDB
 //                   takes for damage, so that no program opens a part
 //
 // One rename puts the copy's own CURRENT in place of the text. From then on the
-// directory is a copy of the source that becomes the replica of the record when
-// it is opened. A copy by which a replica is brought up to date (ReplicatedDB::
-// Resync) lies beside that replica; nothing but the resync opens it until it
-// stands in its place (store/directory/directory_switch.h).
+// directory is a copy of the source, which becomes the replica of the record
+// when it is opened. A copy that brings a replica up to date
+// (ReplicatedDB::Resync) lies beside that replica. Only the resync opens it
+// until it stands in the replica's place (store/directory/directory_switch.h).
 
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_CLONE_RECORD_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_CLONE_RECORD_H_
@@ -27,7 +28,7 @@ inline constexpr char kCloneRecordFileName[] = "ROCKSYNC-CLONE";
 enum class ClonePurpose : uint8_t {
   kNewReplica = 0,
   kResync = 1,    // to take the place of the replica of this id
-  kResynced = 2,  // stands in its place, or is about to
+  kResynced = 2,  // has taken its place, or is about to
 };
 
 struct CloneRecord {
@@ -38,33 +39,36 @@ struct CloneRecord {
 };
 
 std::string Encode(const CloneRecord& record);
-// False if the bytes are damaged or of a format this code does not know.
+// Returns false if the bytes are damaged or of a format that this code does not
+// know.
 [[nodiscard]] bool Decode(std::string_view bytes, CloneRecord* record);
 
-// NotFound: `directory` has none. Corruption: it is damaged.
+// Reads the record of `directory`. Returns NotFound if there is none, and
+// Corruption if it is damaged.
 rocksdb::Status ReadCloneRecord(rocksdb::Env* env, const std::string& directory,
                                 CloneRecord* record);
-// In place of the one before. Durable when it returns OK.
+// Replaces the record. Durable when it returns OK.
 rocksdb::Status WriteCloneRecord(rocksdb::Env* env,
                                  const std::string& directory,
                                  const CloneRecord& record);
-// OK if there was none. Durable when it returns.
+// Removes the record. Returns OK if there was none. Durable when it returns.
 rocksdb::Status RemoveCloneRecord(rocksdb::Env* env,
                                   const std::string& directory);
 
-// Puts the text into CURRENT. Durable when it returns OK.
+// Puts the text of an unfinished clone into CURRENT. Durable when it returns
+// OK.
 // REQUIRES: no database is there.
 rocksdb::Status MarkUnfinished(rocksdb::Env* env, const std::string& directory);
-// Of the content of CURRENT.
+// Whether `current`, the content of CURRENT, is that text.
 bool IsUnfinishedClone(std::string_view current);
-// The end of the name of a directory in which a resync makes its copy, which
-// lies beside the replica's.
+// The suffix of the directory in which a resync makes its copy, beside the
+// replica's.
 inline constexpr char kResyncSuffix[] = ".resync";
-// What to say of a directory that holds an unfinished copy: Aborted, with what
-// to do about a clone's, or about a resync's.
+// Returns the error for a directory that holds an unfinished copy: Aborted,
+// with what to do about a clone's copy or a resync's.
 rocksdb::Status UnfinishedCopy(rocksdb::Env* env, const std::string& directory);
-// For what works on replicas. Aborted: `directory` holds a copy that has not
-// become one, as files are missing or as it was not opened yet.
+// Returns Aborted if `directory` holds a copy that has not become a replica:
+// files are missing, or it was not opened yet. For code that works on replicas.
 rocksdb::Status CheckNoUnfinishedClone(rocksdb::Env* env,
                                        const std::string& directory);
 

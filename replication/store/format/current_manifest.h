@@ -1,4 +1,4 @@
-// Which MANIFEST a database uses, and which files.
+// Tells which MANIFEST a database uses, and which table files.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_CURRENT_MANIFEST_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_CURRENT_MANIFEST_H_
@@ -12,27 +12,30 @@
 
 namespace rocksync {
 
-// The content of CURRENT, "" if there is none in `name`, or it does not read.
-// Every opening for writing starts a new MANIFEST, so it tells whether somebody
-// opened the database since.
+// Returns the content of CURRENT in `name`; "" if there is none, or it cannot
+// be read. Every opening for writing starts a new MANIFEST, so the content
+// tells whether the database was opened since.
 std::string CurrentManifest(rocksdb::Env* env, const std::string& name);
-// The same. NotFound: there is no database; any other error says nothing.
+// Reads the content of CURRENT. Returns NotFound if there is no database; any
+// other error tells nothing.
 rocksdb::Status CurrentManifest(rocksdb::Env* env, const std::string& name,
                                 std::string* manifest);
 
-// The name of that file: CURRENT ends with a line feed.
+// Returns the name of the MANIFEST, without the line feed that ends CURRENT.
 std::string ManifestFile(std::string manifest);
 
-// The number of a MANIFEST that CurrentManifest named. Numbers of files that
-// are made later are larger. 0: none.
+// Returns the number of a MANIFEST that CurrentManifest named; 0: none. Files
+// that are created later have larger numbers.
 uint64_t ManifestNumber(const std::string& manifest);
 
-// The largest number of a MANIFEST that is there. Larger than that of the one
-// in use: an opening was interrupted, or an older state was put over a newer.
+// Returns the largest number of an existing MANIFEST. If it is larger than that
+// of the one in use, an opening was interrupted, or an older state was put over
+// a newer one.
 uint64_t NewestManifest(rocksdb::Env* env, const std::string& name);
 
-// What stands for the files of `families` with numbers up to `last_file`: which
-// they are, of which family, and how long. `*largest` is the largest number.
+// Returns a hash of the table files of `families` with numbers up to
+// `last_file`: their families, numbers and sizes. `*largest` is their largest
+// number.
 uint64_t FilesOf(rocksdb::DB* db,
                  const std::vector<rocksdb::ColumnFamilyHandle*>& families,
                  uint64_t last_file, uint64_t* largest);

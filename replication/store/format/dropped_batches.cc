@@ -13,7 +13,7 @@ namespace {
 using rocksdb::Env;
 using rocksdb::Status;
 
-// Takes a number and the character behind it off the line.
+// Removes from the line a number and the character behind it.
 bool TakeNumber(std::string_view* line, char behind, uint64_t* number) {
   const char* const end = line->data() + line->size();
   const auto [after, error] = std::from_chars(line->data(), end, *number);

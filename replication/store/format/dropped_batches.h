@@ -1,7 +1,8 @@
-// What openings dropped of the log, as it was behind a damaged place (see
-// PreflightResult::log_batches_dropped). A file of its own in the database's
-// directory, since RocksDB removes the log with the opening: the next opening,
-// after a start that failed later, for example, still learns of it.
+// The record of batches that openings dropped from the log, as they were behind
+// a damaged place (see PreflightResult::log_batches_dropped). It is a file of
+// its own in the database's directory, since RocksDB removes the log at the
+// opening: so the next opening still learns of it, for example after a start
+// that failed later.
 //
 //   file := line*        line := log's number, " ", batches, "\n"   (decimal)
 
@@ -20,27 +21,27 @@ namespace rocksync {
 
 inline constexpr char kDroppedBatchesFileName[] = "ROCKSYNC.dropped";
 
-// By the number of the log's file, so that a log is not counted twice whose
-// opening ended before RocksDB removed it.
+// The number of dropped batches by the number of the log's file. So a log whose
+// opening ended before RocksDB removed it is not counted twice.
 using DroppedBatches = std::map<uint64_t, uint64_t>;
 
-// More logs than a disk loses; the file stays small whatever happens.
+// More logs than a disk ever loses; the limit keeps the file small in any case.
 inline constexpr size_t kMaxDroppedLogs = 256;
 
 uint64_t TotalOf(const DroppedBatches& dropped);
 
-// Adds what the file says of logs that `dropped` does not name. Lines that do
-// not read are left out, as the database's LOG has the warning, too. OK if
-// there is no file.
+// Adds what the file says of logs that `dropped` does not name. Returns OK if
+// there is no file. Leaves out lines that do not parse, as the database's LOG
+// has the warning, too.
 rocksdb::Status ReadDroppedBatches(rocksdb::Env* env,
                                    const std::string& directory,
                                    DroppedBatches* dropped);
-// The same, and then the file says what `dropped` does. Durable when it
-// returns. REQUIRES: the directory is there.
+// Reads the file as above, and then writes `dropped` to it. Durable when it
+// returns. REQUIRES: the directory exists.
 rocksdb::Status NoteDroppedBatches(rocksdb::Env* env,
                                    const std::string& directory,
                                    DroppedBatches* dropped);
-// OK also if there is none.
+// Removes the file. Returns OK also if there is none.
 rocksdb::Status ForgetDroppedBatches(rocksdb::Env* env,
                                      const std::string& directory);
 

@@ -5,7 +5,7 @@
 namespace rocksync {
 namespace {
 
-// The tag. Unknown bits mean a newer format.
+// The bits of the tag. Unknown bits mean a newer format.
 constexpr uint8_t kTombstone = 0x01;
 constexpr uint8_t kPending = 0x02;
 constexpr uint8_t kQuarantined = 0x04;
@@ -18,7 +18,7 @@ constexpr uint8_t kKnownBits =
 
 constexpr size_t kMaxEntryBytes = 1 + 16 + 16;
 
-// A pending tombstone's hash is made from its key and version alone.
+// False for a pending tombstone: its hash is made from key and version alone.
 bool HasHash(const StoredEntry& entry) {
   return !(entry.pending && entry.tombstone);
 }

@@ -1,4 +1,4 @@
-// Values of the index column family: what the index knows of one key.
+// Values of the index column family: what the index holds for one key.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_INDEX_ENTRY_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_INDEX_ENTRY_H_
@@ -17,57 +17,59 @@ namespace rocksync {
 struct StoredEntry {
   Version version;
   bool tombstone = false;
-  // The pair's data and entry disagree, or its entry was missing: it is in no
-  // digest, is not offered and loses against everything.
+  // The pair's data and entry disagree, or its entry was missing. The pair is
+  // in no digest, is not offered and loses against everything.
   bool quarantined = false;
-  // Its bytes do not parse; then it is quarantined and says nothing else. Not
-  // stored.
+  // The entry's bytes do not parse; then it is quarantined and tells nothing
+  // else. Not stored.
   bool damaged = false;
-  // `hash` holds the value's hash (ElementHasher::HashValue; nothing for a
-  // tombstone) and not yet the element's: computing that is left to the first
-  // that needs it.
+  // `hash` is the value's hash (ElementHasher::HashValue; nothing for a
+  // tombstone) and not yet the element's, which the first reader that needs it
+  // computes.
   bool pending = false;
   uint64_t hash_high = 0;
   uint64_t hash_low = 0;
 };
 
-// The entry of a pair whose own was missing, or says nothing any more:
+// Returns the entry of a pair whose own was missing, or tells nothing any more:
 // quarantined, of version 0, and with a hash that no pair has.
 inline StoredEntry UnknownEntry() {
   StoredEntry entry;
   entry.quarantined = true;
   return entry;
 }
-// Whether the entry, if quarantined, says anything by which it could be
-// released.
+// Whether a quarantined entry says anything by which it could be released.
 constexpr bool SaysAnything(const StoredEntry& entry) {
   return !entry.damaged && (entry.pending || entry.version != Version{} ||
                             entry.hash_high != 0 || entry.hash_low != 0);
 }
 
-// The sweep (tombstone_sweep.h) takes such an entry away.
+// Whether the entry is a collected tombstone, which the sweep
+// (tombstone_sweep.h) removes.
 constexpr bool IsCollected(const StoredEntry& entry, uint64_t stable_time) {
   return IsCollected(entry.tombstone, entry.version, stable_time);
 }
 
-// `home` is the replica whose versions are stored without its 8-byte id: the
-// one that made this index. It never changes as long as the index exists.
+// Appends the stored form of `entry`. `home` is the replica that made this
+// index; its versions are stored without its 8-byte id. It never changes as
+// long as the index exists.
 void AppendEntry(std::string* out, const StoredEntry& entry, uint64_t home);
 
-// False if the bytes are damaged or of a format this code does not know.
+// Returns false if the bytes are damaged or of a format that this code does not
+// know.
 [[nodiscard]] bool ParseEntry(std::string_view bytes, uint64_t home,
                               StoredEntry* entry);
 
-// `bytes` with bit `bit` (counted from the first byte's lowest) flipped.
+// Returns `bytes` with bit `bit` flipped (0: the lowest of the first byte).
 std::string WithBitFlipped(std::string_view bytes, size_t bit);
 
-// The element hash of an entry, completed if it is pending.
+// Returns the element hash of an entry; computes it if the entry is pending.
 ElementHash CompleteHash(const ElementHasher& hasher, std::string_view family,
                          std::string_view key, const StoredEntry& entry);
 
-// A pending entry for a pair that is being written at a version that the
-// library issued (`value` null: deleted). Defined here because every write of
-// the application comes through.
+// Returns a pending entry for a pair that is being written at a version that
+// the library issued (`value` null: deleted). Inline, because every write of
+// the application calls it.
 inline StoredEntry IssuedEntry(const Version& version,
                                const std::string_view* value) {
   StoredEntry entry;
@@ -82,7 +84,7 @@ inline StoredEntry IssuedEntry(const Version& version,
   return entry;
 }
 
-// The same at any version, an unversioned pair's too.
+// Returns a pending entry at any version, also that of an unversioned pair.
 StoredEntry PendingEntry(const ElementHasher& hasher, const Version& version,
                          const std::string_view* value);
 

@@ -15,7 +15,8 @@ namespace rocksync {
 // Every index key begins with 8 bytes: a position, or 0 for a meta record.
 inline constexpr size_t kPositionBytes = 8;
 
-// Of an entry: position (8, big-endian) | column family id (varint) | key.
+// The key of an entry: position (8, big-endian) | column family id (varint) |
+// key.
 struct IndexKey {
   uint64_t position = 0;
   uint32_t family_id = 0;
@@ -46,8 +47,8 @@ inline void AppendIndexKey(std::string* out, const IndexKey& key) {
   out->append(key.key);
 }
 
-// False for a meta record and for damaged bytes. `key->key` is a view into
-// `bytes`.
+// Returns false for a meta record and for damaged bytes. `key->key` is a view
+// into `bytes`.
 [[nodiscard]] inline bool ParseIndexKey(std::string_view bytes, IndexKey* key) {
   uint64_t family = 0;
   if (!GetFixed64(&bytes, &key->position) || key->position == 0 ||
@@ -59,8 +60,8 @@ inline void AppendIndexKey(std::string* out, const IndexKey& key) {
   return true;
 }
 
-// The key of the meta record `name`: eight 0 bytes, then the name. Meta records
-// stand before all entries, since no position is 0.
+// Returns the key of the meta record `name`: eight 0 bytes, then the name. Meta
+// records stand before all entries, since no position is 0.
 inline std::string MetaKey(std::string_view name) {
   std::string key(kPositionBytes, '\0');
   key.append(name);

@@ -44,7 +44,8 @@ Status WriteIntendedId(Env* env, const std::string& directory, uint64_t id) {
                      ReplicaIdHex(id) + "\n");
 }
 
-// Not made durable: a file that comes back is removed by the next opening.
+// The removal is not made durable: the next opening removes a file that comes
+// back.
 Status RemoveIntendedId(Env* env, const std::string& directory) {
   const Status status = env->FileExists(IntendedIn(directory));
   if (status.IsNotFound()) return Status::OK();
@@ -54,7 +55,7 @@ Status RemoveIntendedId(Env* env, const std::string& directory) {
 IntendedIdLock::IntendedIdLock(const std::string& directory)
     : file_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   using std::chrono::steady_clock;
-  // It is held for milliseconds; but its holder may be stopped.
+  // The lock is held for milliseconds, but its holder may be stopped.
   const auto end = steady_clock::now() + std::chrono::seconds(5);
   while (file_ >= 0 && ::flock(file_, LOCK_EX | LOCK_NB) != 0 &&
          errno == EWOULDBLOCK) {

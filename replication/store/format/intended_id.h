@@ -1,6 +1,7 @@
-// A replica's id, made before its database is (`rocksync id --make`), so that a
-// certificate that names it can be signed before the first opening. A file in
-// the database's directory, which that opening takes up and removes.
+// The id of a replica whose database does not exist yet (`rocksync id --make`),
+// so that a certificate that names it can be signed before the first opening.
+// The file is in the database's directory; that opening takes the id and
+// removes the file.
 //
 //   file := 16 hex digits, "\n"
 
@@ -17,29 +18,30 @@ namespace rocksync {
 
 inline constexpr char kIntendedIdFileName[] = "ROCKSYNC.id";
 
-// NotFound: there is none. Corruption names the file.
+// Reads the id. NotFound: there is none. Corruption names the file.
 rocksdb::Status ReadIntendedId(rocksdb::Env* env, const std::string& directory,
                                uint64_t* id);
-// Durable when it returns. REQUIRES: the directory is there.
+// Writes the id. Durable when it returns. REQUIRES: the directory exists.
 rocksdb::Status WriteIntendedId(rocksdb::Env* env, const std::string& directory,
                                 uint64_t id);
-// OK also if there is none.
+// Removes the file. Returns OK also if there is none.
 rocksdb::Status RemoveIntendedId(rocksdb::Env* env,
                                  const std::string& directory);
 
-// Held where an id is made, and where a first opening takes it up and removes
-// it, by one at a time: who prints the id is to have printed the replica's. A
-// lock of the directory itself, which leaves nothing in it.
+// An exclusive lock for making an id, and for the first opening, which takes
+// the id and removes the file: so an id that was printed is the replica's. It
+// is a lock of the directory itself, which leaves no file there.
 class IntendedIdLock {
  public:
-  // Waits for five seconds at most. REQUIRES: the directory is there.
+  // Waits for at most five seconds. REQUIRES: the directory exists.
   explicit IntendedIdLock(const std::string& directory);
   ~IntendedIdLock();
   IntendedIdLock(const IntendedIdLock&) = delete;
   IntendedIdLock& operator=(const IntendedIdLock&) = delete;
 
-  // Somebody else held it all the time. Not of a file system without such locks
-  // (NFS has none of directories): there nobody waits for anybody.
+  // Whether another holder had the lock all the time. Always false on a file
+  // system without such locks (NFS has none of directories): there nobody
+  // waits.
   bool is_busy() const { return busy_; }
 
  private:

@@ -89,7 +89,8 @@ std::string Encode(const Marker& marker) {
   PutLengthPrefixed(&out, marker.wal_dir);
   PutFixed8(&out, static_cast<uint8_t>(marker.marks.size()));
   for (const std::string& mark : marker.marks) PutLengthPrefixed(&out, mark);
-  // Fewer than all would not be noticed to be fewer.
+  // Too many files are left out altogether: a reader could not notice missing
+  // ones.
   const bool too_many = marker.files.size() > kMaxFiles;
   PutFixed32(&out, too_many ? 0 : static_cast<uint32_t>(marker.files.size()));
   for (const FileLeft& file : marker.files) {

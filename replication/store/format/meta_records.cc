@@ -15,9 +15,9 @@ constexpr uint8_t kUntold = 0x02;
 
 constexpr size_t kMaxRecordedName = 1 << 20;
 constexpr size_t kMaxRecordedFamilies = 1 << 20;
-// In the byte of a family's work.
+// A bit in the byte of a family's work.
 constexpr uint8_t kFamilyMayBeAbsent = 0x04;
-// What the index pass of a WorkRecord is for.
+// The bits of the byte for the index pass of a WorkRecord.
 constexpr uint8_t kIndexPass = 0x01;
 constexpr uint8_t kLogLost = 0x02;
 // Flags of a PlaceRecord.
@@ -33,7 +33,7 @@ bool GetText(std::string_view* bytes, std::string* text) {
   return true;
 }
 
-// A key of the application's may be long.
+// Reads a key of the application, which may be longer than a name.
 bool GetKey(std::string_view* bytes, std::string* key) {
   std::string_view view;
   if (!GetLengthPrefixed(bytes, bytes->size(), &view)) return false;

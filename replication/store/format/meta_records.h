@@ -1,5 +1,5 @@
-// Meta records of the index column family: who this replica is and how far it
-// is. Their bytes are in docs/index_format.md. Pure coding; no RocksDB.
+// Meta records of the index column family: the replica's identity and its
+// state. Their bytes are in docs/index_format.md. Pure coding; no RocksDB.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_META_RECORDS_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_META_RECORDS_H_
@@ -34,7 +34,7 @@ inline constexpr std::string_view kGcStateRecord = "tombstone_gc";
 inline constexpr std::string_view kSweptRecord = "swept";
 inline constexpr std::string_view kPeerRecordPrefix = "peer/";
 
-// Which cluster the index was computed for.
+// The cluster that the index was computed for.
 struct ClusterRecord {
   std::string name;
   std::string secret_check;  // 16 bytes derived from the secret
@@ -42,25 +42,26 @@ struct ClusterRecord {
 
 struct IdentityRecord {
   uint64_t replica_id = 0;
-  uint64_t home_id = 0;  // whose versions entries store without an id
+  uint64_t home_id = 0;  // versions of this id are stored without it
   uint64_t incarnation = 0;
   uint64_t incarnation_random = 0;
   std::string db_identity;  // RocksDB's, to recognise copies
   std::string manifest;     // CURRENT's content after our last opening
 };
 
-// What tells a copy of the whole directory, marker and all (`cp -a`). Any of
-// the flags lets it become a new replica, if the application says so; none does
-// anything by itself, as the original may have been moved, or met by its copy.
+// What tells that this is a copy of the whole directory, with its marker (`cp
+// -a`). Any of the flags lets it become a new replica, if the application says
+// so. None does anything by itself, as the original may have been moved, or met
+// by its copy.
 struct PlaceRecord {
   std::string directory;  // absolute path of the last opening
   // A peer has met a later incarnation, or another one.
   bool superseded = false;
-  bool moved = false;  // opened elsewhere than at the opening before
-  // Has met a peer with the same identity, in another incarnation.
+  bool moved = false;  // opened elsewhere than the last time
+  // This replica has met a peer with its identity, in another incarnation.
   bool met_itself = false;
-  // The peer that has heard this replica acknowledge more than it knows of, and
-  // has not taken it back since; 0: there is none.
+  // The peer that has heard this replica acknowledge more than it now knows of,
+  // and has not withdrawn that since; 0: there is none.
   uint64_t acknowledged_more_to = 0;
 
   bool MayBeCopy() const {
@@ -68,7 +69,7 @@ struct PlaceRecord {
   }
 };
 
-// What of a family is still to be read.
+// The bits of FamilyRecord::work: what is still to be read of the family.
 inline constexpr uint8_t kFamilyAdopting = 0x01;  // pairs without entry: adopt
 inline constexpr uint8_t kFamilyChecking = 0x02;  // pairs may disagree
 
@@ -76,53 +77,55 @@ struct FamilyRecord {
   uint32_t id = 0;
   std::string name;
   uint8_t work = 0;
-  // The application was creating or dropping it through the library, and the
-  // end of that is not written down: it may not be there.
+  // The application began to create or drop the family through the library, and
+  // the end of that is not recorded: the family may not exist.
   bool may_be_absent = false;
 };
 
-// The index build that is not done: adoption, re-check, purge.
+// The state of an unfinished index build: adopt, re-check, purge.
 struct WorkRecord {
   bool purge = false;       // entries of families that are gone
   bool index_pass = false;  // entries whose pair may be gone
-  // A part of the log was lost, which no entry was in alone: what an entry says
-  // was deleted was.
+  // A part of the log was lost, but no index entry was in that part alone: what
+  // an entry says was deleted has been deleted.
   bool log_lost = false;
-  // What has a larger sequence number was written by somebody else.
+  // A write with a larger sequence number is a foreign write.
   uint64_t sealed_sequence = 0;
-  // How far: the step (0 purge, 1 families, 2 index pass), its family, its
-  // key. All before it is done.
+  // The progress: the step (0 purge, 1 families, 2 index pass), its family and
+  // key. All before that is done.
   uint8_t step = 0;
   uint32_t family_id = 0;
   std::string cursor;
   uint64_t pairs_read = 0;
 };
 
-// Keys, from the first to the last one, that a foreign write changed
-// without a sequence number that tells of it.
+// A range of keys, both ends included, that a foreign write changed without a
+// sequence number that tells of it.
 struct ForeignRange {
   uint32_t family_id = 0;
-  bool came = false;  // with a file that was ingested; else a file was deleted
+  bool came = false;  // with an ingested file; else a file was deleted
   std::string smallest;
   std::string largest;
-  // Whatever key has no sequence number any more, since a compaction to the
-  // last level took it away. Then the two above are empty.
+  // The range is every key that has no sequence number any more, since a
+  // compaction to the last level took it away. The two keys above are then
+  // empty.
   bool untold = false;
 };
 inline constexpr size_t kMaxForeignRanges = 4096;
 
-// Written by a clean close: nothing was written after this sequence number, and
-// nobody opened the database for writing while CURRENT names this MANIFEST, or
-// changed data as long as the same files are in use and none was ingested.
+// The seal of a clean close. Nothing was written after this sequence number.
+// Nobody has opened the database for writing since, if CURRENT still names this
+// MANIFEST; nobody has changed data, if the same files are in use and none was
+// ingested.
 struct SealRecord {
   uint64_t sequence = 0;
   bool has_digests = false;
   std::string manifest;    // CURRENT's content
-  uint64_t last_file = 0;  // the largest number of a file of theirs, and
-  uint64_t files = 0;      // FilesOf the replicated families up to there
+  uint64_t last_file = 0;  // the largest file number of the replicated families
+  uint64_t files = 0;      // FilesOf these families, up to last_file
 };
 
-// How far the comparison of values with their hashes is (scrub.h).
+// The progress of the scrub, which compares values with their hashes (scrub.h).
 struct ScrubRecord {
   bool running = false;
   uint8_t step = 0;
@@ -132,7 +135,7 @@ struct ScrubRecord {
   std::string cursor;
 };
 
-// What is remembered of a peer.
+// What this replica remembers of a peer.
 struct PeerRecord {
   uint64_t incarnation = 0;
   uint64_t incarnation_random = 0;
@@ -153,7 +156,8 @@ std::string EncodeLease(uint64_t lease);
 std::string EncodeMark(std::string_view mark);  // marker.h
 std::string EncodeFormat();
 
-// False if the bytes are damaged or of a format this code does not know.
+// Returns false if the bytes are damaged or of a format that this code does not
+// know.
 [[nodiscard]] bool Decode(std::string_view bytes, ClusterRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes, IdentityRecord* record);
 [[nodiscard]] bool Decode(std::string_view bytes, IncarnationHistory* record);
@@ -168,20 +172,20 @@ std::string EncodeFormat();
 [[nodiscard]] bool Decode(std::string_view bytes, ScrubRecord* record);
 [[nodiscard]] bool DecodeLease(std::string_view bytes, uint64_t* lease);
 [[nodiscard]] bool DecodeMark(std::string_view bytes, std::string* mark);
-// The format byte alone, whatever follows.
+// Reads the format byte alone, whatever follows.
 [[nodiscard]] bool DecodeFormat(std::string_view bytes, uint8_t* format);
 
 // Member list, stable time and knowledge (membership/tombstone_gc.h).
 std::string Encode(const GcState& record);
 [[nodiscard]] bool Decode(std::string_view bytes, GcState* record);
-// All entries collected by this stable time have been swept away.
+// All entries that this stable time collects have been swept away.
 std::string EncodeSwept(uint64_t stable_time);
 [[nodiscard]] bool DecodeSwept(std::string_view bytes, uint64_t* stable_time);
 
 std::string PeerKey(uint64_t replica_id);
 
-// 16 bytes that tell whether a secret is the one the index was made with, and
-// do not help to guess it.
+// Returns 16 bytes that tell whether a secret is the one that the index was
+// made with, and that do not help to guess it.
 std::string SecretCheck(const ClusterSecret& secret);
 
 }  // namespace rocksync

@@ -18,7 +18,7 @@ using rocksdb::Status;
 
 constexpr std::string_view kVersion = "1 ";
 
-// Takes `bytes` and the line's end off the text.
+// Removes from the text a line of `bytes` bytes and its line feed.
 bool TakeLine(std::string_view* text, uint64_t bytes, std::string* line) {
   if (bytes >= text->size() || (*text)[bytes] != '\n') return false;
   line->assign(text->substr(0, bytes));
@@ -26,8 +26,8 @@ bool TakeLine(std::string_view* text, uint64_t bytes, std::string* line) {
   return true;
 }
 
-// Corruption: it is no file that could be one of these. A pipe would be waited
-// for, and some devices have no end.
+// Reads a file. Returns Corruption if it cannot be one of these: reading a pipe
+// would wait, and some devices have no end.
 Status ReadBounded(Env* env, const std::string& file, std::string* bytes) {
   constexpr uint64_t kMaxBytes = uint64_t{1} << 16;  // names have 4 KiB
   struct stat found = {};
@@ -47,8 +47,9 @@ Status GivenToAnother(const PathOwner& owner) {
                       "give each database directories of its own");
 }
 
-// Two databases may be opened at the same moment with one directory, which was
-// nobody's when they looked: a link, unlike rename, fails where a file is.
+// Creates the file by a link, which, unlike a rename, fails if the file exists.
+// Two databases may be opened at the same moment with one directory that
+// belonged to none when they looked.
 Status MakeOwnerFile(Env* env, const char* name, const PathOwner& owner) {
   const std::string& directory = owner.path.path;
   const std::string path = directory + "/" + name;
@@ -167,7 +168,7 @@ Status RemoveOwner(Env* env, const std::string& directory, const char* name,
 }
 
 void RestoreOwners(Env* env, const std::vector<FormerOwner>& former) {
-  // A file may have been changed twice.
+  // Newest first, as a file may have been changed twice.
   for (auto file = former.rbegin(); file != former.rend(); ++file) {
     const Status status = file->owner.has_value()
                               ? ReplaceFile(env, file->directory, file->name,

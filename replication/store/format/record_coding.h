@@ -1,4 +1,4 @@
-// How each meta record of the index begins, and what several of them hold.
+// The coding that the meta records of the index have in common.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_FORMAT_RECORD_CODING_H_
 #define ROCKSYNC_REPLICATION_STORE_FORMAT_RECORD_CODING_H_
@@ -11,14 +11,14 @@
 
 namespace rocksync {
 
-// The format of the index. Every record also begins with a format byte.
+// The format of the index. Each record also begins with it, as a format byte.
 inline constexpr uint8_t kIndexFormat = 1;
 
 inline std::string StartRecord() {
   return std::string(1, static_cast<char>(kIndexFormat));
 }
 
-// False: of a format that this code does not know.
+// Returns false if the record has a format that this code does not know.
 [[nodiscard]] inline bool BeginRecord(std::string_view* bytes) {
   uint8_t format = 0;
   return GetFixed8(bytes, &format) && format == kIndexFormat;

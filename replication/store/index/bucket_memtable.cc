@@ -24,14 +24,14 @@ using rocksdb::Slice;
 // An internal key ends in 8 bytes of sequence number and type.
 constexpr size_t kTagBytes = 8;
 
-// One entry, in a singly linked list of its bucket that is sorted by internal
-// key. Nodes are never removed, so a pointer once read stays good. The entry's
+// One entry, in the list of its bucket: singly linked and sorted by internal
+// key. Nodes are never removed, so a pointer once read stays valid. The entry's
 // bytes (as MemTable encodes them) follow the node.
 struct Node {
   std::atomic<Node*> next{nullptr};
-  // A later node with the same user key, or null: what lets a walk for another
-  // key step over a key that was overwritten many times. Set before the node
-  // is published.
+  // A later node with the same user key, or null. It lets a walk for another
+  // key skip a key that was overwritten many times. Set before the node is
+  // published.
   Node* run_end = nullptr;
 
   char* entry() { return reinterpret_cast<char*>(this + 1); }
@@ -40,8 +40,8 @@ struct Node {
 
 static_assert(alignof(Node) <= NodeMemory::kAlignment);
 
-// The first 8 bytes of an internal key's user key as a number whose order is
-// theirs; a shorter key is filled up with zeros.
+// Returns the first 8 bytes of an internal key's user key as a number in the
+// same order; a shorter key is padded with zeros.
 uint64_t LeadingOf(const Slice& internal_key) {
   uint64_t leading = 0;
   if (internal_key.size() >= kTagBytes + sizeof(leading)) {
@@ -55,9 +55,9 @@ uint64_t LeadingOf(const Slice& internal_key) {
   return leading;
 }
 
-// Thread safety: any number of readers and, through InsertKeyConcurrently, any
-// number of writers, or one through InsertKey. Nothing takes a lock but the
-// handing out of iterators.
+// The memtable as an array of buckets. Thread safety: any number of readers
+// and, through InsertKeyConcurrently, any number of writers, or one writer
+// through InsertKey. Only handing out iterators takes a lock.
 class BucketRep final : public MemTableRep {
  public:
   BucketRep(const KeyComparator& compare, rocksdb::Allocator* allocator,
@@ -107,7 +107,7 @@ class BucketRep final : public MemTableRep {
   void UniqueRandomSample(const uint64_t num_entries,
                           const uint64_t target_sample_size,
                           std::unordered_set<const char*>* entries) override {
-    // The order of keys is the order of hashes: the first ones are a sample.
+    // Keys are ordered by hash, so the first ones are a sample.
     size_t fetched = 0;
     for (const Node* node = First();
          node != nullptr && entries->size() < target_sample_size;
@@ -127,8 +127,7 @@ class BucketRep final : public MemTableRep {
 
   const void* buckets() const { return buckets_; }
 
-  // The first node in order whose key is >= target within target's bucket, or
-  // null.
+  // Returns the first node of target's bucket whose key is >= target, or null.
   const Node* FirstAtOrAfter(const Slice& target) const {
     const uint64_t leading = LeadingOf(target);
     const Node* node =
@@ -141,8 +140,9 @@ class BucketRep final : public MemTableRep {
   const Node* LastBefore(const Slice& target, bool or_equal) const;
   const Node* First() const { return FirstFrom(0); }
   const Node* Last() const { return LastUpTo(bucket_count_); }
-  // `*fetched`: the buckets before this one were fetched into the cache by the
-  // same walk, at first none; any number is right.
+  // Returns the node after `node`, or null. `*fetched`: the same walk has
+  // fetched the buckets before this one into the cache. It is 0 at first; any
+  // value is correct.
   const Node* After(const Node* node, size_t* fetched) const {
     const Node* next = node->next.load(std::memory_order_acquire);
     if (next != nullptr) return next;
@@ -170,15 +170,16 @@ class BucketRep final : public MemTableRep {
     return LeadingOf(internal_key) >> shift_;
   }
 
-  // As compare_ of the node's key and `key`, of which `leading` is LeadingOf.
+  // Compares the node's key with `key` as compare_ does. `leading` is
+  // LeadingOf(key).
   int Order(const Node* node, uint64_t leading, const Slice& key) const {
     const uint64_t other = LeadingOf(KeyOf(node));
     if (other != leading) return other < leading ? -1 : 1;
     return compare_(node->entry(), key);
   }
 
-  // From a node whose key is < target to a later one, over the rest of a run
-  // when all of it lies before target.
+  // Returns a later node than `node`, whose key is < target. Skips the rest of
+  // a run if all of it lies before target.
   const Node* Step(const Node* node, const Slice& target) const {
     if (node->run_end != nullptr &&
         compare_(node->run_end->entry(), target) < 0) {
@@ -194,16 +195,16 @@ class BucketRep final : public MemTableRep {
            std::memcmp(x.data(), y.data(), x.size() - kTagBytes) == 0;
   }
 
-  // Whether others may insert at the same time.
+  // Whether other writers may insert at the same time.
   enum class Writers { kOne, kMany };
-  // False if the key is there.
+  // Returns false if the key exists already.
   template <Writers kWriters>
   bool InsertNode(Node* node);
 
-  // Makes *link, which was `expected`, point to `node`; false, and `expected`
-  // is what it is now, if somebody else came first. Alone it takes no locked
-  // instruction, which would wait until the node, mostly in memory that is in
-  // no cache, is written.
+  // Makes *link point to `node` if it still is `expected`. Otherwise another
+  // writer came first: returns false and sets `expected` to the present value.
+  // A single writer uses no locked instruction, which would wait for the stores
+  // to the node, mostly in memory that no cache holds.
   template <Writers kWriters>
   bool Link(std::atomic<Node*>* link, Node*& expected, Node* node) {
     if constexpr (kWriters == Writers::kMany) {
@@ -220,15 +221,15 @@ class BucketRep final : public MemTableRep {
     return true;
   }
 
-  // A node and its entry's key lie in two cache lines, mostly.
+  // Fetches a node with its entry's key, which mostly lie in two cache lines.
   static void FetchLines(const Node* node) {
     constexpr size_t kLine = 64;
     __builtin_prefetch(node);
     __builtin_prefetch(reinterpret_cast<const char*>(node) + kLine);
   }
-  // Nodes lie at random: a walk, as a flush is, would wait for each of them. So
-  // it fetches the lists some buckets ahead, and later, as those have arrived,
-  // what their nodes point to.
+  // Fetches what a walk will need soon. Nodes lie at random, so a walk such as
+  // a flush would wait for each. This fetches the lists some buckets ahead, and
+  // once those have arrived, what their nodes point to.
   void FetchAhead(size_t bucket, size_t* fetched) const {
     const size_t begin = std::max(bucket, *fetched);
     const size_t end =
@@ -252,8 +253,9 @@ class BucketRep final : public MemTableRep {
                 (group % 64) &
             1) != 0;
   }
-  // Before a node is put into an empty bucket. Mostly it is one of a group that
-  // was written to, and then nothing is written here.
+  // Marks the bucket's group as occupied; called before a node is put into an
+  // empty bucket. Mostly the group was written to before, and nothing is
+  // written here.
   void Occupy(size_t bucket) {
     const size_t group = GroupOf(bucket);
     if (IsOccupied(group)) return;
@@ -261,7 +263,7 @@ class BucketRep final : public MemTableRep {
                                    std::memory_order_release);
   }
 
-  // First node of the buckets `bucket` and later, or null.
+  // Returns the first node of the buckets from `bucket` on, or null.
   const Node* FirstFrom(size_t bucket) const {
     while (bucket < bucket_count_) {
       const size_t group = GroupOf(bucket);
@@ -280,7 +282,7 @@ class BucketRep final : public MemTableRep {
     return nullptr;
   }
 
-  // Last node of the buckets before `bucket`, or null.
+  // Returns the last node of the buckets before `bucket`, or null.
   const Node* LastUpTo(size_t bucket) const {
     while (bucket > 0) {
       const size_t group = GroupOf(bucket - 1);
@@ -301,7 +303,7 @@ class BucketRep final : public MemTableRep {
     return nullptr;
   }
 
-  // The last node of the list that begins with `node`.
+  // Returns the last node of the list that begins with `node`.
   static const Node* LastOf(const Node* node) {
     while (const Node* next = node->next.load(std::memory_order_acquire)) {
       node = next;
@@ -316,12 +318,12 @@ class BucketRep final : public MemTableRep {
   const std::shared_ptr<ArrayPool> arrays_;
   PageBlock bucket_block_;
   std::atomic<Node*>* const buckets_;
-  // Bit i of word i/64: one of the buckets of group i was written to. Lets a
-  // walk pass over empty buckets 512 at a time.
+  // Bit i % 64 of word i / 64: a bucket of group i was written to. Lets a walk
+  // skip empty buckets 512 at a time.
   std::vector<std::atomic<uint64_t>> occupied_;
   std::atomic<uint64_t> entries_{0};
 
-  // Storage of iterators made with an arena, see PooledCursor.
+  // Storage of the iterators that are made with an arena; see PooledCursor.
   std::mutex pool_mutex_;
   std::unordered_map<std::thread::id, std::vector<void*>> retired_;
   std::vector<std::unique_ptr<char[]>> pool_;
@@ -352,7 +354,7 @@ bool BucketRep::InsertNode(Node* node) {
     if (after != nullptr && SameUserKey(after, node)) {
       node->run_end = after->run_end != nullptr ? after->run_end : after;
     }
-    // On failure `after` is the node that came between: go on from there.
+    // After a failure `after` is the node that came between: go on from there.
     if (Link<kWriters>(link, after, node)) return true;
   }
 }
@@ -402,10 +404,10 @@ class Cursor : public MemTableRep::Iterator {
   size_t fetched_ = 0;
 };
 
-// The iterator for callers that bring an arena. The arena's type is not public,
-// and such callers run the destructor and never free, so the storage belongs to
-// the rep. The destructor gives it back for the same thread's next iterator:
-// only that thread can be sure that the destructor has come to its end.
+// The iterator for callers that pass an arena. The arena's type is not public,
+// and such callers run the destructor but never free, so the rep owns the
+// storage. The destructor returns it for the next iterator of the same thread:
+// only that thread can be sure that the destructor has ended.
 class PooledCursor final : public Cursor {
  public:
   static PooledCursor* New(BucketRep* rep) {
@@ -440,8 +442,8 @@ MemTableRep::Iterator* BucketRep::GetIterator(rocksdb::Arena* arena) {
   return PooledCursor::New(this);
 }
 
-// The iterator of a lookup: RocksDB's MemTableRep::Get asks for one without an
-// arena and never deletes it. So each thread has one, which `delete` leaves
+// The iterator of a lookup. RocksDB's MemTableRep::Get asks for one without an
+// arena and never deletes it, so each thread has one, which `delete` leaves
 // alone. No lookup runs inside another.
 class LookupCursor final : public Cursor {
  public:
@@ -461,8 +463,8 @@ MemTableRep::Iterator* BucketRep::GetDynamicPrefixIterator(
   return GetIterator(arena);
 }
 
-// Huge pages for buffers that have room for a few; a small buffer is cut into
-// sixteen.
+// Returns the size of a chunk: a huge page if the buffer has room for a few,
+// else a sixteenth of the buffer.
 size_t ChunkBytes(size_t write_buffer_bytes) {
   constexpr size_t kPage = 4096;
   constexpr size_t kHugePage = size_t{2} << 20;
@@ -487,7 +489,8 @@ void BucketMemtableFactory::FetchNode(uint64_t leading) const {
   const auto* const buckets = static_cast<const std::atomic<Node*>*>(
       youngest_.load(std::memory_order_acquire));
   if (buckets == nullptr) return;
-  // A number: the bucket may be empty, and null has no second cache line.
+  // Cast to a number: the bucket may be empty, and a null pointer has no second
+  // cache line.
   const auto node = reinterpret_cast<uintptr_t>(
       buckets[leading >> (64 - bucket_bits_)].load(std::memory_order_relaxed));
   __builtin_prefetch(reinterpret_cast<const void*>(node), /*rw=*/1);

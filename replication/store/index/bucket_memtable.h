@@ -31,9 +31,10 @@ class BucketMemtableFactory final : public rocksdb::MemTableRepFactory {
       int bucket_bits, size_t write_buffer_bytes,
       std::shared_ptr<rocksdb::WriteBufferManager> budget = nullptr);
 
-  // These two fetch into the cache what inserting a key with these leading 64
-  // bits is going to touch in the youngest memtable: the bucket, and a little
-  // later the first entry there. Thread-safe, never wait.
+  // FetchBucket and FetchNode fetch into the cache what inserting a key with
+  // these leading 64 bits will touch in the youngest memtable: first the
+  // bucket, and a little later the first entry there. Thread-safe; they never
+  // wait.
   void FetchBucket(uint64_t leading) const {
     __builtin_prefetch(
         static_cast<const char*>(youngest_.load(std::memory_order_relaxed)) +
@@ -57,7 +58,7 @@ class BucketMemtableFactory final : public rocksdb::MemTableRepFactory {
   const std::shared_ptr<ChunkPool> pool_;
   const std::shared_ptr<ArrayPool> arrays_;
   // The buckets of the youngest memtable. They stay mapped when it is gone, and
-  // no entry that they name is looked into from here.
+  // nothing reads the entries that they point to from here.
   std::atomic<const void*> youngest_{nullptr};
 };
 

@@ -1,4 +1,5 @@
-// Which positions were written to since the leaf digests were last readied.
+// Records which positions were written to since the leaf digests were last
+// readied.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_DIRTY_POSITIONS_H_
 #define ROCKSYNC_REPLICATION_STORE_INDEX_DIRTY_POSITIONS_H_
@@ -14,11 +15,12 @@
 
 namespace rocksync {
 
-// A few lists, each with a lock: their ends stay in the nearest cache. Bounded:
-// when one list is full, tracking stops and whoever takes the lists has to read
-// everything.
+// The positions, in a few lists, each with a lock of its own, whose ends stay
+// in the nearest cache. Memory is bounded: when one list is full, tracking
+// stops, and the caller of Take has to read everything.
 class DirtyPositions {
  public:
+  // Notes that the position is written to.
   // REQUIRES: the position's stripe is held.
   void Add(uint64_t position) {
     if (!tracking_.load(std::memory_order_relaxed)) return;
@@ -34,7 +36,7 @@ class DirtyPositions {
   }
 
   // Moves the positions out, ascending and without duplicates, and starts
-  // tracking anew. False if not all were tracked; `*positions` is then empty.
+  // tracking anew. Returns false, with no positions, if not all were tracked.
   // REQUIRES: all stripes are held.
   bool Take(std::vector<uint64_t>* positions) {
     const bool complete = tracking_.load(std::memory_order_relaxed);
@@ -71,7 +73,7 @@ class DirtyPositions {
     list->erase(std::unique(list->begin(), list->end()), list->end());
   }
 
-  // A hot key fills its list with itself.
+  // Removes duplicates: a hot key fills its list with copies of one position.
   static bool MakeRoom(std::vector<uint64_t>* list) {
     SortUnique(list);
     return list->size() <= kMaxPerShard / 2;

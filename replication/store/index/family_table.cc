@@ -20,7 +20,8 @@ uint64_t NextTable() {
   return tables.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Of all databases of this process. Never destroyed: a database may outlive it.
+// The handles of all databases of this process. Never destroyed, as a database
+// may outlive it.
 struct SharedHandles {
   std::mutex mutex;
   std::multimap<rocksdb::ColumnFamilyHandle*, SharedHandle*> handles;
@@ -41,7 +42,8 @@ SharedHandle::SharedHandle(rocksdb::DB* owner,
   AllShared()->handles.emplace(handle, this);
 }
 
-// Without the lock: RocksDB deletes files then, and calls listeners.
+// Destroys the handle without the lock: RocksDB then deletes files and calls
+// listeners.
 SharedHandle::~SharedHandle() {
   {
     const std::lock_guard lock(AllShared()->mutex);

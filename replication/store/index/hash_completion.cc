@@ -19,7 +19,7 @@ namespace {
 
 class HashCompletion final : public rocksdb::CompactionFilter {
  public:
-  // `hasher` is the factory's, which RocksDB keeps for as long as it flushes.
+  // `hasher` is the factory's; RocksDB keeps the factory as long as it flushes.
   HashCompletion(const ElementHasher* hasher,
                  std::shared_ptr<const CompletedFamilies> families)
       : hasher_(hasher), families_(std::move(families)) {}

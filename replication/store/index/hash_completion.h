@@ -1,7 +1,7 @@
-// Element hashes off the write path. A write stores only the value's XXH3 (the
-// entry is "pending"); the flush of the index's memtable, in the background,
-// completes it to the element's SHA-256. Entries that no flush has completed
-// yet are completed by whoever reads them.
+// Computes element hashes off the write path. A write stores only the value's
+// XXH3 (the entry is "pending"). The flush of the index's memtable, in the
+// background, completes it to the element's SHA-256. Readers complete entries
+// that no flush has completed yet.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_HASH_COMPLETION_H_
 #define ROCKSYNC_REPLICATION_STORE_INDEX_HASH_COMPLETION_H_
@@ -19,22 +19,23 @@ namespace rocksync {
 
 struct CompletedFamilies;
 
-// Rewrites entries at flush without changing what they mean, so snapshots may
-// not notice. Before Start, and for families it does not know, it
-// leaves entries pending. Owns all that a flush looks at: after an error, such
-// as a full disk, RocksDB flushes again by itself while the store is closed.
-// Thread-safe.
+// Rewrites entries at flush. The meaning of an entry does not change, so
+// readers of snapshots cannot notice. Before Start, and for unknown families,
+// entries stay pending. The factory owns all that a flush uses: after an error,
+// such as a full disk, RocksDB flushes again by itself while the store is
+// closed. Thread-safe.
 class HashCompletionFactory final : public rocksdb::CompactionFilterFactory {
  public:
   explicit HashCompletionFactory(const ClusterSecret& secret)
       : hasher_(secret) {}
 
-  // Flushes that begin from now on complete entries of these families.
+  // Makes flushes that begin from now on complete entries of these families.
   void Start(const FamilyTable& families, uint64_t home);
 
   const char* Name() const override { return "rocksync.HashCompletion"; }
-  // As OPTIONS files have it. A name would be one that no program can load, and
-  // who opens the index without it (ldb, remote compaction) needs none.
+  // Returns what OPTIONS files show. No program could load a real name, and a
+  // program that opens the index without it (ldb, remote compaction) needs
+  // none.
   std::string GetId() const override { return "nullptr"; }
   bool ShouldFilterTableFileCreation(
       rocksdb::TableFileCreationReason reason) const override {

@@ -12,7 +12,8 @@
 namespace rocksync {
 namespace {
 
-// An entry in the memtable, all in all, for keys of some 16 bytes.
+// The memory of one entry in the memtable, all included, for keys of some 16
+// bytes.
 constexpr size_t kMemtableEntryBytes = 96;
 
 int BucketBits(size_t write_buffer_bytes) {
@@ -40,11 +41,12 @@ rocksdb::ColumnFamilyOptions IndexFamilyOptions(
   rocksdb::ColumnFamilyOptions family;
   family.write_buffer_size = options.index_write_buffer_bytes;
   family.memtable_factory = std::move(memtable);
-  // Entries are hashes: nothing to compress. Written at random over all of the
-  // key space: universal compaction rewrites them less often than levels do.
+  // Entries are hashes, so nothing can be compressed. They are written at
+  // random over the whole key space, and universal compaction rewrites them
+  // less often than level compaction does.
   family.compression = rocksdb::kNoCompression;
   family.compaction_style = rocksdb::kCompactionStyleUniversal;
-  // A lookup by position is all that the filter has to answer.
+  // The filter has to answer only lookups by position.
   family.prefix_extractor.reset(
       rocksdb::NewFixedPrefixTransform(kPositionBytes));
   family.compaction_filter_factory = std::move(completion);

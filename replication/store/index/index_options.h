@@ -1,5 +1,5 @@
-// How the index column family is stored. docs/design_writes.md has what was
-// measured.
+// The options of the index column family. docs/design_writes.md has the
+// measurements.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_INDEX_OPTIONS_H_
 #define ROCKSYNC_REPLICATION_STORE_INDEX_INDEX_OPTIONS_H_
@@ -14,13 +14,14 @@
 
 namespace rocksync {
 
-// `budget` may be null. If it is smaller than the index's write buffer, the
-// memtable is shaped by it.
+// Returns the memtable's factory. `budget` may be null. If it is smaller than
+// the index's write buffer, it determines the memtable's shape.
 std::shared_ptr<BucketMemtableFactory> NewIndexMemtable(
     const ReplicatedDBOptions& options,
     std::shared_ptr<rocksdb::WriteBufferManager> budget);
 
-// `completion` may be null: pending hashes then stay pending.
+// Returns the family's options. `completion` may be null: then pending hashes
+// stay pending.
 rocksdb::ColumnFamilyOptions IndexFamilyOptions(
     const ReplicatedDBOptions& options,
     std::shared_ptr<BucketMemtableFactory> memtable,

@@ -9,7 +9,7 @@
 namespace rocksync {
 namespace {
 
-// What the entries of a damaged one's readers see of it.
+// Returns the entry that readers see in place of a damaged one.
 StoredEntry DamagedEntry() {
   StoredEntry entry = UnknownEntry();
   entry.damaged = true;
@@ -109,10 +109,10 @@ void IndexCursor::Start(const rocksdb::Snapshot* at, Order order) {
 std::unique_ptr<rocksdb::Iterator> IndexCursor::NewIterator() {
   auto iterator = std::unique_ptr<rocksdb::Iterator>(
       reader_.db()->NewIterator(options_, reader_.index()));
-  // In this order: families are shown before anything is written to them, so
-  // these are all that the iterator has entries of, but for what was dropped.
-  // The other way round a purge would remove entries of a family that has just
-  // been created.
+  // The families are taken after the iterator is made. A family is shown before
+  // anything is written to it, so these are all that the iterator has entries
+  // of, except for dropped ones. In the other order a purge would remove
+  // entries of a family that was just created.
   if (given_families_ == nullptr) families_of_now_ = reader_.families();
   return iterator;
 }
@@ -151,7 +151,8 @@ void IndexCursor::Load() {
   }
   key_damaged_ = !ParseIndexKey(index_key(), &key_);
   if (key_damaged_) {
-    // Where it stands, so that readers of a position or a leaf go on past it.
+    // The position is kept, so that readers of a position or a leaf go on past
+    // it.
     key_ = {};
     for (size_t i = 0; i < kPositionBytes; ++i) {
       key_.position =

@@ -1,4 +1,4 @@
-// Reading the index: entries in order, with their element hashes.
+// Reads the index: entries in order, with their element hashes.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_INDEX_READER_H_
 #define ROCKSYNC_REPLICATION_STORE_INDEX_INDEX_READER_H_
@@ -21,7 +21,8 @@
 
 namespace rocksync {
 
-// What every reader of the index needs to know. Thread-safe.
+// What every reader of the index needs: handles, hasher, families and stable
+// time. Thread-safe.
 class IndexReader {
  public:
   IndexReader(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
@@ -32,7 +33,7 @@ class IndexReader {
   rocksdb::ColumnFamilyHandle* index() const { return index_; }
   const ElementHasher& hasher() const { return *hasher_; }
   uint64_t home() const { return home_; }
-  // Those of now.
+  // Returns the families of now.
   FamiliesInUse families() const { return shown_.Use(); }
   ShownFamilies* shown() { return &shown_; }
   bool IsReplicated(uint32_t family_id) const {
@@ -40,7 +41,7 @@ class IndexReader {
     return now->Find(family_id) != nullptr;
   }
 
-  // Tombstones with versions up to it are collected (IsCollected).
+  // Tombstones with versions up to this time are collected (IsCollected).
   uint64_t stable_time() const {
     return stable_time_.load(std::memory_order_acquire);
   }
@@ -48,17 +49,19 @@ class IndexReader {
     stable_time_.store(stable_time, std::memory_order_release);
   }
 
-  // The entry of a key, NotFound if there is none or it is collected. For one
-  // that does not parse: OK, and it is quarantined and damaged. `at` null: now.
-  // Any other status: reading failed, and nothing is known of the key.
+  // Reads the entry of a key. `at` null: as of now. Returns NotFound if there
+  // is none, or it is collected. If the entry does not parse, returns OK with
+  // an entry that is quarantined and damaged. Any other status means that
+  // reading failed, and tells nothing about the key.
   rocksdb::Status Get(const rocksdb::Snapshot* at, uint64_t stable_time,
                       const IndexKey& key, StoredEntry* entry) const;
-  // The same now, at the present stable time.
+  // Reads the entry as of now, at the present stable time.
   rocksdb::Status Get(const IndexKey& key, StoredEntry* entry) const {
     return Get(nullptr, stable_time(), key, entry);
   }
-  // The same for many keys at once, in the order of the index (InIndexOrder);
-  // nullopt: NotFound. An error says nothing of any key.
+  // Reads the entries of many keys as of now. The keys are in the order of the
+  // index (InIndexOrder). nullopt: NotFound. An error tells nothing about any
+  // key.
   rocksdb::Status GetAll(
       std::span<const IndexKey> keys,
       std::vector<std::optional<StoredEntry>>* entries) const;
@@ -72,53 +75,54 @@ class IndexReader {
   std::atomic<uint64_t> stable_time_{0};
 };
 
-// An error of RocksDB in reading the index; of a damaged block, with the
-// remedy.
+// Returns an error of reading the index; for a damaged block, with the remedy.
 rocksdb::Status IndexError(const rocksdb::Status& status);
 
-// Walks over entries at a snapshot. Entries that do not parse are met too, and
-// do not count. Not thread-safe.
+// Walks over the entries of a snapshot. It also stops at entries that do not
+// parse; they do not count. Not thread-safe.
 class IndexCursor {
  public:
   enum class Order : uint8_t {
-    kTotal,           // over all entries
+    kTotal,           // all entries
     kWithinPosition,  // Seek skips files by their filters; other positions than
                       // the one sought may be missing
   };
-  // `at` null: now, and until then as of this moment.
+  // `at` null: as of this moment, and after SeekBehind as of that one.
   IndexCursor(const IndexReader& reader, const rocksdb::Snapshot* at,
               uint64_t stable_time, Order order);
-  // With the families of another moment than now, which must outlive it.
+  // Uses the families of another moment than now; they must outlive the cursor.
   IndexCursor(const IndexReader& reader, const FamilyTable& families,
               const rocksdb::Snapshot* at, uint64_t stable_time, Order order);
 
   void SeekToFirstEntry() { Seek(1); }
-  // To the first entry at `position` or later.
+  // Moves to the first entry at `position` or later.
   void Seek(uint64_t position);
-  // To the first entry whose index key is >= `index_key`.
+  // Moves to the first entry whose index key is >= `index_key`.
   void SeekKey(std::string_view index_key);
-  // The same, to go on where an earlier cursor ended; empty: from the first
-  // one.
+  // Moves to where an earlier cursor ended, as SeekKey does; empty: to the
+  // first entry.
   void SeekKeyOrFirst(std::string_view index_key) {
     index_key.empty() ? SeekToFirstEntry() : SeekKey(index_key);
   }
   void Next();
-  // After an error: to the first entry behind `index_key` that is found to read
-  // (seek_behind.h). False: there is none, and nothing changes.
+  // Moves, after an error, to the first entry behind `index_key` that is found
+  // to read (seek_behind.h). Returns false, and changes nothing, if there is
+  // none.
   // REQUIRES: Order::kTotal.
   bool SeekBehind(std::string_view index_key);
 
-  // False at the end, and on errors.
+  // Returns false at the end, and after an error.
   bool Valid() const { return valid_; }
   bool At(uint64_t position) const {
     return valid_ && key_.position == position;
   }
   const rocksdb::Status& status() const { return status_; }
-  // It reads by the families of when it began, and some have come or gone
-  // since: it keeps what RocksDB has of those that went.
+  // Whether families were created or dropped since the cursor began. It still
+  // reads by the families of then, and keeps the data of those that were
+  // dropped.
   bool outdated() const;
 
-  // REQUIRES: Valid(). Views are good until the cursor moves.
+  // REQUIRES: Valid(). Views are valid until the cursor moves.
   const IndexKey& key() const { return key_; }
   std::string_view index_key() const {
     return {iterator_->key().data(), iterator_->key().size()};
@@ -127,15 +131,16 @@ class IndexCursor {
   std::string_view bytes() const {
     return {iterator_->value().data(), iterator_->value().size()};
   }
-  // The index key does not parse: key() has the position at most.
+  // The index key does not parse: key() has at most the position.
   bool key_damaged() const { return key_damaged_; }
-  // Null if the entry's family is not replicated (any more), or unknown.
+  // Returns null if the entry's family is unknown, or not replicated (any
+  // more).
   const Family* family() const { return family_; }
   // Whether the entry is of a replicated family and not collected.
   bool IsHeld() const {
     return family_ != nullptr && !IsCollected(entry_, stable_time_);
   }
-  // Whether it is an element: held, and not quarantined.
+  // Whether the entry is an element: held, and not quarantined.
   bool Counts() const { return IsHeld() && !entry_.quarantined; }
   // REQUIRES: Counts().
   ElementHash Hash() const {
@@ -148,7 +153,7 @@ class IndexCursor {
   void Load();
 
   const IndexReader& reader_;
-  const FamilyTable* const given_families_;  // null: those of now
+  const FamilyTable* const given_families_;  // null: the families of now
   FamiliesInUse families_of_now_;
   const uint64_t stable_time_;
   rocksdb::ReadOptions options_;

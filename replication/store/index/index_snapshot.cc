@@ -30,8 +30,8 @@ class IndexSnapshot final : public StorageSnapshot {
   }
   uint64_t LeftOut() const override { return readied_.quarantined; }
 
-  // A session that reads or ships much would go on for as long as the limits of
-  // its rate, or the link, take.
+  // Without this check a session that reads or ships much would go on for as
+  // long as its rate limits, or the link, take.
   absl::Status CheckHolds() const override {
     return still_holds_ ? still_holds_() : absl::OkStatus();
   }
@@ -43,7 +43,8 @@ class IndexSnapshot final : public StorageSnapshot {
     const absl::Status holds = CheckHolds();
     if (!holds.ok()) return holds;
     IndexCursor* const cursor = ScanCursor();
-    // Behind a leaf that was scanned the cursor stands where the next begins.
+    // After a leaf was scanned the cursor already stands where the next one
+    // begins.
     if (scanned_ > leaf || !cursor->status().ok()) {
       // No entry has position 0.
       const uint64_t first = uint64_t{leaf} << (64 - kLeafBits);
@@ -77,14 +78,15 @@ class IndexSnapshot final : public StorageSnapshot {
     return FindAt({position, hash}, cursor);
   }
 
-  // Of dense elements by walking over those between, else each by a look-up.
+  // Finds dense elements by a walk over the entries between them, others by a
+  // look-up each.
   std::vector<absl::StatusOr<IndexEntry>> FindElements(
       std::span<const PlacedElement> elements, size_t max_bytes,
       const std::function<bool()>& cancelled) const override {
     std::vector<absl::StatusOr<IndexEntry>> entries;
     if (elements.empty()) return entries;
-    // Once: a slice is read in no time, but for the pauses of its rate, which
-    // end when it does not hold.
+    // Checked once for a slice: it is read quickly, except for the pauses of
+    // the rate limit, which end when the check fails.
     const absl::Status holds = CheckHolds();
     if (!holds.ok()) {
       entries.emplace_back(holds);
@@ -107,8 +109,8 @@ class IndexSnapshot final : public StorageSnapshot {
         cursor->Next();
       }
       absl::StatusOr<IndexEntry> entry = FindAt(element, cursor);
-      // After an error the cursor may be anywhere, and of two elements at one
-      // position it may have passed the other.
+      // After an error the cursor may be anywhere. If two elements share a
+      // position, it may have passed this one.
       if (dense && !entry.ok() && !absl::IsDataLoss(entry.status())) {
         entry = FindElement(element.position, element.hash);
       }
@@ -155,7 +157,8 @@ class IndexSnapshot final : public StorageSnapshot {
     bool entity = false;
     const rocksdb::Status status =
         GetPlain(reader_.db(), options, family, entry.key, &value, &entity);
-    // Who is told looks again, by now's entry.
+    // Returns other errors. Reexamine has a missing or corrupt pair compared
+    // with its current entry.
     if (!status.ok() && !status.IsNotFound() && !status.IsCorruption() &&
         !status.IsPathNotFound()) {
       return ToAbsl(status);
@@ -175,7 +178,8 @@ class IndexSnapshot final : public StorageSnapshot {
  private:
   static constexpr uint32_t kNothingScanned = kLeafCount + 1;
 
-  // Goes on from value to value where that is faster than a look-up each.
+  // Reads values by going from one to the next, where that is faster than a
+  // look-up for each.
   class InKeyOrder final : public ValueReader {
    public:
     InKeyOrder(const IndexSnapshot* snapshot, size_t values)
@@ -200,8 +204,8 @@ class IndexSnapshot final : public StorageSnapshot {
     KeyWalk walk_;
   };
 
-  // Of a live entry; null if its family is unknown or has values in blob files,
-  // which a walk would read all.
+  // Returns the family of a live entry; null if it is unknown, or has values in
+  // blob files, all of which a walk would read.
   const Family* PlainFamilyOf(const IndexEntry& entry) const {
     if (entry.family >= families_->families().size() || entry.tombstone) {
       return nullptr;
@@ -210,9 +214,9 @@ class IndexSnapshot final : public StorageSnapshot {
     return HasBlobs(family) ? nullptr : &family;
   }
 
-  // One look-up that tells value and columns, where that is possible: RocksDB
-  // 7.8 says of a value in a blob file where it lies, which no hash agrees
-  // with.
+  // Reads value and columns by one look-up; returns false where that is not
+  // possible. Of a value in a blob file RocksDB 7.8 returns the blob reference,
+  // which matches no hash.
   bool ReadPlainly(const rocksdb::ReadOptions& options, const Family& family,
                    const IndexEntry& entry, std::string* value) const {
     if (HasBlobs(family)) return false;
@@ -244,8 +248,8 @@ class IndexSnapshot final : public StorageSnapshot {
     return blobs_.emplace(family.id, blobs).first->second;
   }
 
-  // The element, of those at its position. REQUIRES: the cursor stands at the
-  // first entry there, if there is any.
+  // Finds the element among the entries at its position.
+  // REQUIRES: the cursor stands at the first entry there, if there is any.
   absl::StatusOr<IndexEntry> FindAt(const PlacedElement& element,
                                     IndexCursor* cursor) const {
     for (; cursor->At(element.position); cursor->Next()) {
@@ -262,7 +266,8 @@ class IndexSnapshot final : public StorageSnapshot {
     return absl::NotFoundError("no such element in the snapshot");
   }
 
-  // A step of a cursor takes about an eighth of the time of a look-up.
+  // Whether a walk is faster: a step of a cursor takes about an eighth of the
+  // time of a look-up.
   bool AreDense(std::span<const PlacedElement> elements) const {
     constexpr double kStepsOfALookup = 8;
     uint64_t total = 0;
@@ -276,7 +281,8 @@ class IndexSnapshot final : public StorageSnapshot {
   void Read(uint64_t count) const {
     if (read_) read_(count, [this] { return !CheckHolds().ok(); });
   }
-  // What the index has of a key, even if quarantined; nullopt: nothing.
+  // Returns what the index has of a key, even if it is quarantined; nullopt:
+  // nothing.
   absl::StatusOr<std::optional<StoredEntry>> Lookup(
       uint32_t ordinal, std::string_view key) const {
     if (ordinal >= families_->families().size()) {
@@ -294,8 +300,8 @@ class IndexSnapshot final : public StorageSnapshot {
     if (!status.ok()) return ToAbsl(status);
     return entry;
   }
-  // What the peer computes from family, key and version is what stands here.
-  // For a live entry that is the value's business.
+  // Whether the entry is what a peer computes from family, key and version. The
+  // hash of a live entry is checked when its value is read.
   bool IsItself(const IndexCursor& cursor) const {
     const std::string& family = cursor.family()->name;
     const IndexKey& key = cursor.key();
@@ -318,7 +324,8 @@ class IndexSnapshot final : public StorageSnapshot {
     return readied_.snapshot == nullptr ? reader_.stable_time()
                                         : readied_.snapshot->stable_time();
   }
-  // Made when first needed and reused, since making one costs more than a seek.
+  // ScanCursor and LookupCursor make their cursor when it is first needed, and
+  // reuse it: making one costs more than a seek.
   IndexCursor* ScanCursor() const {
     if (scan_ == nullptr) {
       scan_ = std::make_unique<IndexCursor>(
@@ -343,7 +350,7 @@ class IndexSnapshot final : public StorageSnapshot {
   const DigestsWrong wrong_;
   const ReadsDone read_;
   mutable std::unique_ptr<IndexCursor> scan_;
-  // scan_ stands at the first entry that is not in a leaf before this one.
+  // scan_ stands at the first entry that is in this leaf or a later one.
   mutable uint32_t scanned_ = kNothingScanned;
   mutable std::unique_ptr<IndexCursor> lookup_;
   mutable std::map<uint32_t, bool> blobs_;  // by family id

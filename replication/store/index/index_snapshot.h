@@ -1,4 +1,4 @@
-// What the protocol sees of the index at one moment.
+// The index at one moment, as the protocol sees it.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_INDEX_SNAPSHOT_H_
 #define ROCKSYNC_REPLICATION_STORE_INDEX_INDEX_SNAPSHOT_H_
@@ -16,17 +16,17 @@
 
 namespace rocksync {
 
-// Not OK: what the snapshot reads is not replicated any more.
+// Returns an error if what the snapshot reads is no longer replicated.
 using StillHolds = std::function<absl::Status()>;
-// Told of the index key of an entry that is not what its pair or its place
-// says.
+// Receives the index key of an entry that does not match its pair or its place.
 using CorruptionFound = std::function<void(const std::string& index_key)>;
-// Told that the digests are not those of the entries.
+// Reports that the digests are not those of the entries.
 using DigestsWrong = std::function<void()>;
 
-// `reader` must outlive it. `readied.snapshot` null: now, for a database that
-// nobody writes to. The callbacks may be null. `still_holds` is asked before
-// each leaf, value or look-up, and each slice of elements.
+// Makes a snapshot. `reader` must outlive it. `readied.snapshot` null: as of
+// now, for a database that nobody writes to. The callbacks may be null.
+// `still_holds` is called before each leaf, value or look-up, and before each
+// slice of elements.
 std::unique_ptr<StorageSnapshot> NewIndexSnapshot(
     const IndexReader& reader, std::shared_ptr<const FamilyTable> families,
     LeafDigests::DigestSnapshot readied, StillHolds still_holds,

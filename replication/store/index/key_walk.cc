@@ -6,13 +6,14 @@
 namespace rocksync {
 namespace {
 
-// Below that, what an iterator takes to be made is not worth it.
+// Below this number the cost of making an iterator is not worth it.
 constexpr size_t kFewKeys = 64;
-// A seek costs more than so many steps.
+// A seek costs more than this many steps.
 constexpr int kMaxSteps = 32;
-// Seeks among so many finds tell whether keys lie close together.
+// After this many finds the share of seeks tells whether keys lie close
+// together.
 constexpr size_t kTrial = 64;
-// Of one iterator.
+// The limits of one iterator.
 constexpr size_t kMaxFinds = 4096;
 constexpr size_t kMaxBytes = size_t{4} << 20;
 

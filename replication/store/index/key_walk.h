@@ -1,4 +1,4 @@
-// Values of many keys in ascending order, read by going on from one to the
+// Reads the values of many keys in ascending order, by going from one to the
 // next.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_KEY_WALK_H_
@@ -15,38 +15,39 @@
 
 namespace rocksync {
 
-// Where the keys sought lie close together, steps of an iterator read each
-// block of a table once, while a look-up for each key reads one or more, and
-// pushes the application's own out of the block cache. Where they turn out not
-// to, the walk gives up, and finds nothing any more. Not thread-safe.
+// Reads values with one iterator. Where the keys lie close together, its steps
+// read each block of a table once; a look-up per key reads one or more blocks,
+// and evicts the application's from the block cache. If the keys turn out to
+// lie far apart, the walk gives up, and finds nothing any more. Not
+// thread-safe.
 class KeyWalk {
  public:
-  // `at` null: now, and until then as of this moment. `keys`: about how many
-  // are sought; a walk for few does not pay.
+  // `at` null: as of the moment each iterator is made. `keys`: about how many
+  // keys are sought; a walk for few does not pay.
   KeyWalk(rocksdb::DB* db, const rocksdb::Snapshot* at, size_t keys);
 
-  // The value of `key`, until the next call. False says nothing of the key: it
-  // has to be looked up. So it is with wide-column entities, errors, and keys
-  // that are not there.
+  // Sets `*value` to the value of `key`, valid until the next call. False tells
+  // nothing about the key, which has to be looked up. Find returns false for
+  // wide-column entities, errors, and keys that do not exist.
   bool Find(const Family& family, std::string_view key,
             std::string_view* value);
 
  private:
-  // Moves to `key` or behind it. False: the iterator does not work here.
+  // Moves to `key` or behind it. Returns false if the iterator has failed.
   bool MoveTo(const rocksdb::Comparator& order, const rocksdb::Slice& key);
-  // An iterator keeps memtables and files that are no longer needed, so it is
-  // made anew every now and then.
+  // Makes the iterator anew. Called now and then, since an iterator keeps
+  // memtables and files that are no longer needed.
   void Renew(const Family& family);
 
   rocksdb::DB* const db_;
   const rocksdb::Snapshot* const at_;
   bool pays_;
-  uint32_t family_id_ = 0;  // of the iterator
+  uint32_t family_id_ = 0;  // the iterator's
   std::unique_ptr<rocksdb::Iterator> iterator_;
-  size_t finds_ = 0;      // by this iterator
+  size_t finds_ = 0;      // by the present iterator
   size_t bytes_ = 0;      // of their values
-  size_t all_finds_ = 0;  // by all of them
-  size_t seeks_ = 0;      // that were needed for these
+  size_t all_finds_ = 0;  // by all iterators
+  size_t seeks_ = 0;      // in all of these finds
 };
 
 }  // namespace rocksync

@@ -14,8 +14,8 @@ constexpr auto kMaxBaseAge = std::chrono::minutes(2);
 constexpr auto kMaxUnasked = std::chrono::minutes(30);
 constexpr uint64_t kEntriesPerPoll = 4096;
 
-// A lookup costs as much as scanning this many entries, so beyond this share
-// of the index a scan is quicker.
+// A lookup costs as much as scanning this many entries. If more than this share
+// of the index was written to, a scan is faster.
 constexpr uint64_t kScanShare = 32;
 
 bool Says(const std::function<bool()>& cancelled) {
@@ -45,8 +45,8 @@ void LeafDigests::Trust(Leaves leaves, Tombstones tombstones,
 absl::Status LeafDigests::Ready(const std::function<bool()>& cancelled,
                                 DigestSnapshot* readied) {
   std::unique_lock lock(ready_mutex_, std::defer_lock);
-  // By the clock on the wall: the other way of waiting is one that
-  // ThreadSanitizer does not see (pthread_mutex_clocklock, GCC 12).
+  // Waits by the wall clock: ThreadSanitizer does not see the wait by the
+  // steady clock (pthread_mutex_clocklock, GCC 12).
   while (!lock.try_lock_until(std::chrono::system_clock::now() + kPoll)) {
     if (Says(cancelled)) return GaveUp();
   }
@@ -69,7 +69,7 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
   const absl::Status indexed = check_indexed_(cancelled);
   locks_->UnlockAll();
   if (!indexed.ok()) {
-    DropBase();  // what was noted is lost
+    DropBase();  // the notes are lost
     return indexed;
   }
 
@@ -108,8 +108,8 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
   return absl::OkStatus();
 }
 
-// Tombstones that are quarantined count as tombstones too: when they are
-// collected their leaf has to be read again like any other.
+// Counts quarantined tombstones among the tombstones, too: when they are
+// collected, their leaf has to be read again like any other.
 void LeafDigests::Add(const IndexCursor& cursor) {
   if (!cursor.IsHeld()) return;
   const uint32_t leaf = LeafOf(cursor.key().position);
@@ -132,7 +132,7 @@ void LeafDigests::Remove(const IndexCursor& cursor) {
     leaves_[leaf].Remove(cursor.Hash());
   } else if (const auto held = quarantined_.find(leaf);
              held == quarantined_.end()) {
-    Distrust();  // damaged since it was counted as what it was
+    Distrust();  // it was damaged after it was counted
   } else if (--held->second == 0) {
     quarantined_.erase(held);
   }
@@ -193,9 +193,9 @@ absl::Status LeafDigests::RereadLeaves(const std::vector<uint32_t>& leaves,
     leaves_[leaf] = {};
     tombstones_[leaf] = {};
     quarantined_.erase(leaf);
-    // Behind what was read before, the cursor may stand in this leaf or in a
-    // later one, or at the end. A Seek would step over the same deletions in
-    // RocksDB again, of as many entries as were removed before the next one.
+    // After the leaves before, the cursor may already stand in this leaf, in a
+    // later one, or at the end. A Seek would then skip the same deletions in
+    // RocksDB again, one for each entry that was removed before the next one.
     const bool passed =
         sought && (!cursor.Valid() || LeafOf(cursor.key().position) >= leaf);
     // No entry has position 0.
@@ -234,8 +234,8 @@ absl::Status LeafDigests::AddDifferences(
     const std::vector<uint64_t>& positions, const HeldSnapshot& from,
     const HeldSnapshot& to, const std::function<bool()>& cancelled) {
   if (positions.empty()) return absl::OkStatus();
-  // Both go by one stable time: in leaves that are not read anew it changes
-  // nothing.
+  // Both cursors use one stable time: in the leaves that are not read as a
+  // whole the old and the new one are equivalent.
   IndexCursor old(*reader_, from.get(), to.stable_time(),
                   IndexCursor::Order::kWithinPosition);
   IndexCursor young(*reader_, to.get(), to.stable_time(),

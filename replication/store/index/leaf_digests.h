@@ -1,5 +1,5 @@
-// The digests of all leaves, kept up with writes without reading anything on
-// the write path.
+// The digests of all leaves. They follow the writes, and the write path reads
+// nothing for them.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_LEAF_DIGESTS_H_
 #define ROCKSYNC_REPLICATION_STORE_INDEX_LEAF_DIGESTS_H_
@@ -24,8 +24,8 @@
 
 namespace rocksync {
 
-// A snapshot of RocksDB with the stable time to read it by, released with its
-// last user.
+// A snapshot of RocksDB with the stable time to read it by. Its last user
+// releases it.
 class HeldSnapshot {
  public:
   HeldSnapshot(rocksdb::DB* db, uint64_t stable_time)
@@ -43,18 +43,18 @@ class HeldSnapshot {
   const uint64_t stable_time_;
 };
 
-// Digests belong to a base snapshot S. Writers note the positions they write
-// to. Ready takes all stripes for a moment, takes the notes and a snapshot T,
-// and then adds, for every position noted, what stands there at T less what
-// stood there at S. Reading all entries of a position makes keys that share a
-// position no special case. With too many notes, or without a base, it reads
-// the whole index at T instead. T is the new base.
+// The digests at a base snapshot S. Writers note the positions they write to.
+// Ready takes all stripes for a moment, and takes the notes and a snapshot T.
+// Then it adds, for every noted position, what stands there at T, less what
+// stood there at S. Since it reads all entries of a position, keys that share
+// one are no special case. With too many notes, or without a base, it reads the
+// whole index at T instead. T is the new base.
 //
-// When the stable time has grown since, leaves whose tombstones may be
-// collected now are read as a whole.
+// If the stable time has grown, leaves whose tombstones may be collected now
+// are read as a whole.
 //
-// Quarantined entries are in no digest. How many each leaf holds is kept in the
-// same way, since digests that are equal prove nothing about them.
+// Quarantined entries are in no digest. Their number in each leaf is kept in
+// the same way, since equal digests prove nothing about them.
 //
 // Thread-safe.
 class LeafDigests {
@@ -66,11 +66,11 @@ class LeafDigests {
   struct DigestSnapshot {
     std::shared_ptr<const HeldSnapshot> snapshot;
     std::shared_ptr<const Leaves> leaves;  // at the snapshot
-    uint64_t quarantined = 0;              // entries at it, in no digest
+    uint64_t quarantined = 0;              // entries there, in no digest
   };
 
-  // Asked with all stripes held, after a snapshot was taken. OK: all that is in
-  // it is in the index, too. Unavailable: not yet.
+  // Checks a snapshot that was just taken, with all stripes held. Returns OK if
+  // all that is in it is in the index, too, and Unavailable if not yet.
   using CheckIndexed =
       std::function<absl::Status(const std::function<bool()>& cancelled)>;
 
@@ -81,54 +81,56 @@ class LeafDigests {
         locks_(locks),
         check_indexed_(std::move(check_indexed)) {}
 
-  // Digests that are known to be right now (nothing was written since).
+  // Takes digests that are known to be right now: nothing was written since.
   void Trust(Leaves leaves, Tombstones tombstones, LeafQuarantined quarantined);
 
-  // OK: a snapshot of now and the digests at it. Cancelled: gave up waiting.
-  // Unavailable: data are not all in the index.
+  // Brings the digests up to date. OK: `*readied` is a snapshot of now with its
+  // digests. Cancelled: `cancelled` ended the wait. Unavailable: the index does
+  // not have all data.
   absl::Status Ready(const std::function<bool()>& cancelled,
                      DigestSnapshot* readied);
 
-  // Tombstones among the entries, as of the last Ready or Trust.
+  // The number of tombstone entries, as of the last Ready or Trust.
   uint64_t tombstones() const { return tombstones_held_.load(); }
-  // Whether that is of late: false once no session has begun for long.
+  // Whether tombstones() is recent; false once no session has begun for long.
   bool counted() const { return counted_.load(); }
-  // Quarantined entries, as of the same.
+  // The number of quarantined entries, as of the last Ready or Trust.
   uint64_t quarantined() const { return quarantined_now_.load(); }
 
-  // An estimate of how many elements would be collected if the stable time were
-  // here, and of how many there are: those of leaves in which at least one
-  // would be. Nothing if digests are being readied right now, or unknown.
+  // Estimates how many tombstones would be collected if the stable time were
+  // this one, and of how many elements: it takes all tombstones of leaves in
+  // which at least one would be. Returns zeros if digests are being readied
+  // right now, or unknown.
   struct Share {
     uint64_t tombstones = 0;
     uint64_t elements = 0;
   };
   Share CollectedBy(uint64_t stable_time) const;
 
-  // Copies, for the seal. REQUIRES: the store is closing.
+  // Return copies, for the seal. REQUIRES: the store is closing.
   Tombstones LeafTombstonesNow() const;
   LeafQuarantined LeafQuarantinedNow() const;
 
-  // True if Ready would only have to look at what was written since the base.
+  // Whether Ready would only have to look at what was written since the base.
   bool UpToDate() const;
 
   // Notes that an entry at `position` is being written.
   // REQUIRES: the position's stripe is held.
   void Note(uint64_t position) { notes_.Add(position); }
 
-  // Discards the base: the next Ready reads everything.
+  // Discards the base, so that the next Ready reads everything.
   void Invalidate();
 
-  // The next Ready reads everything: an entry was damaged, so the base may
-  // count what it was before; or the stable time falls back, so the base may
-  // count what was swept since. Waits for nobody, so the caller may hold a
-  // stripe, and must if it changes the entry; if it changes the stable time, it
-  // must hold all stripes.
+  // Makes the next Ready read everything. Called if an entry was damaged, as
+  // the base may count what it was before, or if the stable time falls back, as
+  // the base may count what was swept since. Never waits, so the caller may
+  // hold a stripe. It must hold the stripe if it changes the entry, and all
+  // stripes if it changes the stable time.
   void Distrust() { distrusted_.store(true); }
 
-  // To be called every now and then. A base is a RocksDB snapshot, and an old
-  // one makes the application's data keep old versions: so an old base is
-  // renewed, or dropped if nobody has asked for digests in a long time.
+  // Renews an old base, or drops it if no digests were asked for in a long
+  // time; called now and then. A base is a RocksDB snapshot, and an old one
+  // makes RocksDB keep old versions of the application's data.
   void RenewOldBase(const std::function<bool()>& cancelled);
 
   uint64_t rescans() const { return rescans_.load(); }
@@ -147,7 +149,7 @@ class LeafDigests {
   absl::Status RereadLeaves(const std::vector<uint32_t>& leaves,
                             const HeldSnapshot& at,
                             const std::function<bool()>& cancelled);
-  // Leaves that the new stable time may have changed, ascending.
+  // Returns the leaves that the new stable time may have changed, ascending.
   std::vector<uint32_t> LeavesCollected(uint64_t stable_time) const;
   void Add(const IndexCursor& cursor);
   void Remove(const IndexCursor& cursor);
@@ -161,7 +163,7 @@ class LeafDigests {
 
   std::atomic<bool> distrusted_{false};
   mutable std::timed_mutex ready_mutex_;
-  std::shared_ptr<const HeldSnapshot> base_;  // null: digests are not valid
+  std::shared_ptr<const HeldSnapshot> base_;  // null: the digests are not valid
   Leaves leaves_;
   Tombstones tombstones_{kLeafCount};
   LeafQuarantined quarantined_;

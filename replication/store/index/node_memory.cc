@@ -20,8 +20,8 @@ char* MapPages(size_t bytes) {
   return static_cast<char*>(memory);
 }
 
-// A huge page has to begin at a multiple of its size: maps more than is asked
-// for and gives back both ends.
+// Maps more than is asked for and unmaps both ends, as a huge page has to begin
+// at a multiple of its size.
 char* MapHugePages(size_t bytes) {
   char* const memory = MapPages(bytes + kHugePage);
   const size_t before = -reinterpret_cast<uintptr_t>(memory) & (kHugePage - 1);
@@ -102,8 +102,8 @@ PageBlock ArrayPool::Take() {
   return PageBlock(bytes_);
 }
 
-// Zeroed here, by whoever drops a memtable, not by the writer that waits for
-// one; word by word, since others may still look.
+// Zeroes the array here, in the thread that drops a memtable, not in a writer
+// that waits for one; word by word, since other threads may still read it.
 void ArrayPool::GiveBack(PageBlock block) {
   auto* const words = reinterpret_cast<std::atomic<uint64_t>*>(block.data());
   for (size_t i = 0; i < bytes_ / sizeof(uint64_t); ++i) {
@@ -115,7 +115,7 @@ void ArrayPool::GiveBack(PageBlock block) {
 
 NodeMemory::NodeMemory(std::shared_ptr<ChunkPool> pool)
     : pool_(std::move(pool)), chunk_bytes_(pool_->chunk_bytes()) {
-  chunks_.push_back(std::make_unique<Chunk>());  // an empty one: full
+  chunks_.push_back(std::make_unique<Chunk>());  // empty, and so full
   current_.store(chunks_.back().get(), std::memory_order_release);
 }
 

@@ -1,7 +1,7 @@
-// Memory of the index's memtable entries. It goes from one memtable to the
-// next, so that only the first ones pay for fresh pages, and it comes in huge
-// pages where the system has them: entries are written at random, and fresh
-// small pages cost as much as all the rest of an insert.
+// Memory for the entries of the index's memtable. It is passed from one
+// memtable to the next, so that only the first ones pay for fresh pages. It
+// consists of huge pages where the system has them: entries are written at
+// random, and fresh small pages cost as much as all the rest of an insert.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_NODE_MEMORY_H_
 #define ROCKSYNC_REPLICATION_STORE_INDEX_NODE_MEMORY_H_
@@ -16,7 +16,7 @@
 
 namespace rocksync {
 
-// Whole pages, zero at first.
+// A block of whole pages, zero at first.
 class PageBlock {
  public:
   PageBlock() = default;
@@ -33,17 +33,18 @@ class PageBlock {
   size_t size_ = 0;
 };
 
-// Chunks that no memtable uses. Thread-safe.
+// Keeps chunks that no memtable uses. Thread-safe.
 class ChunkPool {
  public:
-  // Keeps up to `idle_bytes` for the next memtable. What is in use is charged
+  // Keeps up to `idle_bytes` for the next memtable. Chunks in use are charged
   // to `budget`, which may be null.
   ChunkPool(size_t chunk_bytes, size_t idle_bytes,
             std::shared_ptr<rocksdb::WriteBufferManager> budget);
 
   size_t chunk_bytes() const { return chunk_bytes_; }
   PageBlock Take(size_t bytes);
-  // As WriteBufferManager has it: first what will be free soon, then what is.
+  // WillGiveBack announces what will be free soon, GiveBack frees it: the two
+  // steps of WriteBufferManager.
   void WillGiveBack(size_t bytes);
   void GiveBack(std::vector<PageBlock> blocks);
 
@@ -55,9 +56,9 @@ class ChunkPool {
   std::vector<PageBlock> idle_;
 };
 
-// Arrays of one size, one for each memtable there is, zero when taken. None is
-// unmapped before the pool goes, so a look into one that was given back finds
-// nonsense, no fault. Thread-safe.
+// Provides arrays of one size, one for each memtable, zero when taken. No array
+// is unmapped before the pool is destroyed, so a read of one that was given
+// back finds nonsense, but does not fault. Thread-safe.
 class ArrayPool {
  public:
   explicit ArrayPool(size_t bytes) : bytes_(bytes) {}
@@ -72,9 +73,9 @@ class ArrayPool {
 };
 
 // The memory of one memtable. Nothing is freed before the end. The first chunk
-// is a page and each further one twice as large, up to the pool's chunks, so
-// that what is charged follows what is used: a budget may be small, or many
-// databases', and most of them idle. Thread-safe.
+// is a page, and each further one is twice as large, up to the pool's chunk
+// size, so that the charge follows the use: a budget may be small, or shared by
+// many databases, most of them idle. Thread-safe.
 class NodeMemory {
  public:
   static constexpr size_t kAlignment = 8;
@@ -95,7 +96,7 @@ class NodeMemory {
     }
   }
 
-  // Nothing will be allocated any more. May be called more than once.
+  // Declares that nothing will be allocated any more. May be called repeatedly.
   void DoneAllocating();
 
   size_t BytesUsed() const {

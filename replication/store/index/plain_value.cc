@@ -28,8 +28,8 @@ Status GetPlain(rocksdb::DB* db, const rocksdb::ReadOptions& options,
   *entity = false;
   Status status = db->Get(options, family.handle(), name, value);
   if (!status.ok()) return status;
-  // Only for the columns' names: of a value in a blob file the GetEntity of
-  // RocksDB 7.8 says where it lies.
+  // Read only for the names of the columns: for a value in a blob file
+  // GetEntity of RocksDB 7.8 returns the blob reference.
   rocksdb::PinnableWideColumns read;
   status = GetColumns(db, options, family, key, &read);
   if (status.IsMergeInProgress()) return Status::OK();

@@ -1,9 +1,10 @@
-// Plain values, as Put writes them, told from wide-column entities (PutEntity).
+// Tells plain values, as Put writes them, from wide-column entities
+// (PutEntity).
 //
 // The library ships and hashes values. rocksdb::DB::Get and Iterator::value()
-// show an entity as its default column alone, so whoever reads a value in order
-// to compare, hash or ship it reads it here: an entity is never taken for that
-// column. An entity of just the default column reads as a plain value, which it
+// show only the default column of an entity. So code that reads a value in
+// order to compare, hash or ship it uses this file, and never takes an entity
+// for that column. An entity of just the default column is a plain value, as it
 // is to every reader.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_PLAIN_VALUE_H_
@@ -24,29 +25,31 @@ inline bool IsPlain(const rocksdb::WideColumns& columns) {
          columns.front().name() == rocksdb::kDefaultWideColumnName;
 }
 
-// REQUIRES: `pair` is valid, and of a DB's NewIterator.
+// REQUIRES: `pair` is valid, and made by a DB's NewIterator.
 inline bool IsPlain(const rocksdb::Iterator& pair) {
   return IsPlain(pair.columns());
 }
 
-// NotSupported, naming family, key and remedy.
+// Returns NotSupported, with family, key and remedy.
 rocksdb::Status EntityError(const Family& family, std::string_view key);
 
-// As DB::Get. OK with `*entity`: it is one, and `*value` is empty. Costs a
-// second look-up, of what the first has brought into the caches.
+// Reads a value as DB::Get does. If the key holds an entity, returns OK, sets
+// `*entity` and leaves `*value` empty. Costs a second look-up, which finds in
+// the caches what the first has read.
 // REQUIRES: for a value and columns of one moment, a snapshot or the key's
 // lock.
 rocksdb::Status GetPlain(rocksdb::DB* db, const rocksdb::ReadOptions& options,
                          const Family& family, std::string_view key,
                          std::string* value, bool* entity);
 
-// The same; an entity is EntityError.
+// Reads a value as above, and returns EntityError if the key holds an entity.
 rocksdb::Status GetPlain(rocksdb::DB* db, const rocksdb::ReadOptions& options,
                          const Family& family, std::string_view key,
                          std::string* value);
 
-// As DB::GetEntity, of a key that DB::Get finds. MergeInProgress if that is
-// plain for sure, and GetEntity must not be asked (rocksdb_version.h).
+// Reads the columns as DB::GetEntity does, of a key that DB::Get finds. Returns
+// MergeInProgress if the value is certainly plain, and GetEntity must not be
+// called (rocksdb_version.h).
 rocksdb::Status GetColumns(rocksdb::DB* db, const rocksdb::ReadOptions& options,
                            const Family& family, std::string_view key,
                            rocksdb::PinnableWideColumns* columns);

@@ -10,9 +10,10 @@ namespace rocksync {
 namespace {
 
 constexpr size_t kWindow = 8;     // bytes of a key that are halved as a number
-constexpr size_t kOneByOne = 32;  // bytes, before it takes off more at once
+constexpr size_t kOneByOne = 32;  // bytes; then more are cut off at once
 
-// The first key behind all that begin with `prefix`; none: there is no such.
+// Returns the first key behind all that begin with `prefix`; nullopt: none
+// exists.
 std::optional<std::string> Behind(std::string_view prefix) {
   std::string key(prefix);
   while (!key.empty() && key.back() == '\xff') key.pop_back();
@@ -21,7 +22,8 @@ std::optional<std::string> Behind(std::string_view prefix) {
   return key;
 }
 
-// The window of `key` at `at`, as if zeros followed it.
+// Returns the window of `key` at `at` as a number, as if zeros followed the
+// key.
 uint64_t Number(std::string_view key, size_t at) {
   uint64_t number = 0;
   for (size_t i = at; i < at + kWindow; ++i) {
@@ -55,7 +57,8 @@ class Search {
       while (at < common && low_[at] == (*high_)[at]) ++at;
     }
     Narrow(at);
-    // Once more further right, if the end of what is between reads.
+    // Searches once more in the next window, if the end of what is between
+    // reads.
     const size_t next = at + kWindow;
     if (Reads(WithWindow(low_, next, UINT64_MAX))) {
       high_ = WithWindow(low_, next, UINT64_MAX);
@@ -72,8 +75,8 @@ class Search {
     return iterator_->status().ok();
   }
 
-  // Behind all keys with the first bytes in common, of which it takes fewer and
-  // fewer. Nothing has to be read behind all keys.
+  // Seeks behind all keys with a prefix of low_, and makes the prefix shorter
+  // until that reads. Behind the last of all keys nothing has to be read.
   void Shorten() {
     const std::string key = low_;
     const auto try_without = [&](size_t bytes) {
@@ -101,7 +104,7 @@ class Search {
     }
   }
 
-  // Between two keys that differ at `at` first.
+  // Halves the distance between low_ and high_, which first differ at `at`.
   void Narrow(size_t at) {
     uint64_t fails = Number(low_, at);
     uint64_t reads = high_.has_value() ? Number(*high_, at) : UINT64_MAX;
@@ -123,9 +126,9 @@ class Search {
   }
 
   const NewIterator& new_iterator_;
-  std::unique_ptr<rocksdb::Iterator> iterator_;  // the latest
-  std::string low_;                              // does not read
-  std::optional<std::string> high_;  // reads; none: the end of all keys
+  std::unique_ptr<rocksdb::Iterator> iterator_;  // the latest one
+  std::string low_;                              // a seek to it fails
+  std::optional<std::string> high_;  // a seek to it reads; none: the end
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// On behind a block that does not read.
+// Continues a scan behind a block that cannot be read.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_SEEK_BEHIND_H_
 #define ROCKSYNC_REPLICATION_STORE_INDEX_SEEK_BEHIND_H_
@@ -11,13 +11,15 @@
 
 namespace rocksync {
 
-// Nothing tells where a damaged block ends, so this looks for the first key
-// behind `key` from which on iterators read, in steps that grow until one is
-// found, and then halve: some 200 seeks at most, however much does not read.
-// Where damage is scattered, something between may be passed over that reads.
-// One iterator each, since one that failed may go on failing wherever it seeks.
+// Returns an iterator at the first key behind `key` from which on iterators
+// read. Null if nothing behind `key` reads, or if nothing is there.
+//
+// Nothing tells where a damaged block ends. So this searches in steps that grow
+// until a readable key is found, and then halve: at most some 200 seeks,
+// however much cannot be read. If damage is scattered, it may pass over
+// readable keys in between. Each seek uses a new iterator, since one that
+// failed may go on failing wherever it seeks.
 // REQUIRES: keys are ordered by their bytes.
-// Null: nothing behind `key` reads, or there is nothing. Else it is valid.
 std::unique_ptr<rocksdb::Iterator> SeekBehind(
     const std::function<std::unique_ptr<rocksdb::Iterator>()>& new_iterator,
     std::string_view key);

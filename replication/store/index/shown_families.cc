@@ -5,7 +5,7 @@
 namespace rocksync {
 namespace {
 
-// Which of so many places this thread counts itself in.
+// Returns the place, of so many, in which this thread counts itself.
 size_t PlaceOfThread(size_t places) {
   static std::atomic<size_t> threads{0};
   thread_local const size_t number =
@@ -15,16 +15,16 @@ size_t PlaceOfThread(size_t places) {
 
 }  // namespace
 
-// Released, so that what was read in the table is over before it is freed.
+// Memory order release: reads of the table are over before it is freed.
 FamiliesInUse::~FamiliesInUse() {
   if (users_ != nullptr) users_->fetch_sub(1, std::memory_order_release);
 }
 
-// A user counts itself and then looks whether the table is still shown;
-// FreeUnused looks for users of one that is shown no more. All sequentially
-// consistent, so one of the two sees the other. One that came too late has
-// touched the count alone; if the entry meanwhile shows another table, it is
-// counted for that one.
+// A user counts itself and then checks that the table is still shown.
+// FreeUnused looks for users of a table that is no longer shown. All is
+// sequentially consistent, so one of the two sees the other. A user that came
+// too late has touched only the counter. If the entry meanwhile shows another
+// table, the user is counted for that one.
 FamiliesInUse ShownFamilies::Use() const {
   const size_t place = PlaceOfThread(kPlaces);
   while (true) {
@@ -59,8 +59,8 @@ bool ShownFamilies::IsUsed(const Entry& entry) {
 }
 
 void ShownFamilies::FreeUnused() {
-  // Destroyed without the lock: RocksDB deletes files then, and calls
-  // listeners.
+  // The tables are destroyed without the lock: RocksDB then deletes files and
+  // calls listeners.
   std::vector<std::unique_ptr<const FamilyTable>> unused;
   const std::lock_guard lock(mutex_);
   for (const auto& entry : entries_) {

@@ -1,4 +1,4 @@
-// The table of families that is shown to readers, and the earlier ones that
+// The table of families that readers are shown, and the earlier tables that
 // some of them still use.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_SHOWN_FAMILIES_H_
@@ -17,12 +17,12 @@
 
 namespace rocksync {
 
-// A table in use: the table stays as long as this. To take one and to let go of
-// it costs an atomic addition each, and destroys nothing, so both may be done
-// with locks held. For as long as a call or a scan takes; who reads for longer
-// copies what it needs of the table, or it would keep what RocksDB has of all
-// families that are dropped meanwhile. Must not outlive the ShownFamilies. Not
-// thread-safe.
+// A reference that keeps a table of families alive. To take it and to release
+// it costs an atomic addition each and destroys nothing, so both may be done
+// with locks held. Use it for as long as a call or a scan takes. A longer
+// reader copies what it needs of the table; otherwise RocksDB would keep the
+// data of all families that are dropped meanwhile. Must not outlive the
+// ShownFamilies. Not thread-safe.
 class FamiliesInUse {
  public:
   FamiliesInUse() = default;  // of no table
@@ -37,7 +37,7 @@ class FamiliesInUse {
   }
   ~FamiliesInUse();
 
-  // Not of a temporary: a Family found in its table could be gone at once.
+  // Deleted for temporaries: a Family found in the table could be gone at once.
   const FamilyTable& operator*() const& { return *table_; }
   const FamilyTable* operator->() const& { return table_; }
   const FamilyTable& operator*() const&& = delete;
@@ -50,28 +50,28 @@ class FamiliesInUse {
       : table_(table), users_(users) {}
 
   const FamilyTable* table_ = nullptr;
-  Users* users_ = nullptr;  // where this one is counted
+  Users* users_ = nullptr;  // the counter that counts this one
 };
 
-// Thread-safe.
+// Shows a table, and frees earlier ones. Thread-safe.
 class ShownFamilies {
  public:
   ShownFamilies() = default;
   ShownFamilies(const ShownFamilies&) = delete;
   ShownFamilies& operator=(const ShownFamilies&) = delete;
 
-  // The table that is shown. Waits for nobody. REQUIRES: Show was called.
+  // Returns the table that is shown. Never waits. REQUIRES: Show was called.
   FamiliesInUse Use() const;
 
-  // Those before stay until FreeUnused.
+  // Shows another table. Earlier ones stay until FreeUnused.
   void Show(std::unique_ptr<const FamilyTable> next);
   // Frees the tables that nobody uses any more.
   void FreeUnused();
-  // Frees all but the one shown. REQUIRES: nobody uses them.
+  // Frees all tables but the one shown. REQUIRES: nobody uses them.
   void FreeAll();
 
  private:
-  // Users are counted in several places, so that threads seldom meet.
+  // Users are counted in several places, so that threads seldom contend.
   static constexpr size_t kPlaces = 8;
   struct Entry {
     struct alignas(64) Place {
@@ -84,8 +84,8 @@ class ShownFamilies {
 
   std::atomic<Entry*> shown_{nullptr};
   std::mutex mutex_;
-  // None is ever freed, since a reader may just be about to count itself there;
-  // there are as many as there were tables in use at one time.
+  // No entry is ever freed, since a reader may be about to count itself there.
+  // There are as many as there were tables in use at one time.
   std::vector<std::unique_ptr<Entry>> entries_;
 };
 

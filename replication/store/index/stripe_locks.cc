@@ -6,8 +6,8 @@
 namespace rocksync {
 namespace {
 
-// A write takes microseconds, so a few tries come first. On a busy machine each
-// of them may last a time slice: few, and none without a look at `cancelled`.
+// A write takes microseconds, so the first tries only yield. They are few, and
+// each checks `cancelled`: on a busy machine each may last a time slice.
 constexpr int kYields = 4;
 constexpr auto kPoll = std::chrono::microseconds(200);
 

@@ -15,12 +15,12 @@
 
 namespace rocksync {
 
-// Two writes of different keys that run at once share a stripe by chance, one
-// time in this many, and the second then waits for the whole of the first. So
-// there are many; at four bytes each they fit in the nearest cache.
+// Two concurrent writes of different keys share a stripe by chance, one time in
+// this many, and the second then waits for all of the first. So there are many;
+// at four bytes each they fit in the nearest cache.
 inline constexpr size_t kStripes = 4096;
 
-// The low bits of the position; partitions are its high bits.
+// Returns the low bits of the position; partitions are its high bits.
 constexpr size_t StripeOf(uint64_t position) {
   return static_cast<size_t>(position % kStripes);
 }
@@ -54,11 +54,11 @@ class StripeSet {
   uint64_t used_words_ = 0;  // bit i: words_[i] is not 0
 };
 
-// Invariants:
+// Locks stripes for writers and for threads that need all of them. Invariants:
 //  1. Stripes are taken in ascending order, all of a write's at once, so
 //     writers cannot deadlock.
-//  2. Whoever wants all stripes closes the gate first. Writers that hold
-//     nothing wait at the gate, so a busy stripe cannot starve the taker.
+//  2. A thread that wants all stripes closes the gate first. Writers that hold
+//     nothing wait at the gate, so a busy stripe cannot starve that thread.
 class StripeLocks {
  public:
   void Lock(size_t stripe) {
@@ -75,13 +75,13 @@ class StripeLocks {
     set.ForEachAscending([this](size_t i) { stripes_[i].unlock(); });
   }
 
-  // Takes the stripes of `set`, or gives up (holding none) and returns false
-  // once `cancelled` says so: a writer may sit in a stalled RocksDB for
-  // minutes, and whoever wants all stripes waits for it with the gate closed.
-  // `cancelled` may be empty.
+  // Takes the stripes of `set`. Gives up, holding none, and returns false once
+  // `cancelled` returns true: a writer may wait in a stalled RocksDB for
+  // minutes, and a thread that wants all stripes waits for it with the gate
+  // closed. `cancelled` may be empty.
   bool Lock(const StripeSet& set, const std::function<bool()>& cancelled);
 
-  // The same for all stripes, with the gate closed.
+  // Takes all stripes, or gives up as above; closes the gate.
   bool LockAll(const std::function<bool()>& cancelled = {});
   void UnlockAll();
 
@@ -99,7 +99,7 @@ class StripeLocks {
   }
 
   std::array<WordLock, kStripes> stripes_;
-  std::atomic<uint32_t> gate_{0};  // how many want all stripes
+  std::atomic<uint32_t> gate_{0};  // threads that want all stripes
 };
 
 // Holds one stripe.
@@ -151,8 +151,8 @@ class AllStripesGuard {
   StripeLocks* const locks_;
 };
 
-// Holds one stripe, a set, or all of them, unless `cancelled`, if there is one,
-// said so first: then none, and held() is false.
+// Holds one stripe, a set, or all of them. If `cancelled`, which may be empty,
+// returned true first, it holds none, and held() is false.
 class PatientGuard {
  public:
   PatientGuard(StripeLocks* locks, const StripeSet& set,

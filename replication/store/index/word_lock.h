@@ -1,4 +1,4 @@
-// A mutex of four bytes, for where there are thousands of them.
+// A mutex of four bytes, for use by the thousand.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_INDEX_WORD_LOCK_H_
 #define ROCKSYNC_REPLICATION_STORE_INDEX_WORD_LOCK_H_
@@ -8,13 +8,14 @@
 
 namespace rocksync {
 
-// Meets the standard's requirements of Lockable. Not recursive, not fair.
+// A mutex that meets the standard's requirements of Lockable. Not recursive,
+// not fair.
 class WordLock {
  public:
   void lock() {
     if (try_lock()) return;
-    // Whoever waits leaves word of it, and takes the lock in that state: there
-    // may be others who wait.
+    // A waiting thread marks the lock contended, and takes it in that state, as
+    // other threads may be waiting, too.
     while (state_.exchange(kContended, std::memory_order_acquire) != kFree) {
       state_.wait(kContended, std::memory_order_relaxed);
     }

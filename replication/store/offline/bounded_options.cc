@@ -12,17 +12,17 @@ namespace rocksync {
 namespace {
 
 constexpr int kMaxJobs = 16;
-// RocksDB's own databases have 7. The last one is in use where the compaction
-// is universal, or levels are dynamic, and RocksDB refuses a database that has
-// more.
+// RocksDB's default is 7. The last level is in use with universal compaction,
+// or dynamic levels, and RocksDB refuses a database that has more levels than
+// its options.
 constexpr int kMaxLevels = 1024;
 constexpr int kMaxOpenFiles = 1'000'000;
-// Of data and of metadata, in tables that are written.
+// Bounds for blocks of data and of metadata, in tables that are written.
 constexpr size_t kMaxBlock = size_t{4} << 20;
 constexpr size_t kMinBlock = 512;
 constexpr int kMaxBitsPerKey = 64;
 
-// Types of options differ between versions of RocksDB.
+// Bounds an option, whose type differs between versions of RocksDB.
 template <typename Number, typename Bound>
 Number Clamp(Number value, Bound least, Bound most) {
   return std::clamp(value, static_cast<Number>(least),
@@ -47,7 +47,8 @@ rocksdb::BlockBasedTableOptions BoundedBlocks(
   return options;
 }
 
-// Of tables that are not block-based the factory says how they are read.
+// Bounds the options of tables. The factory of tables that are not block-based
+// is kept, as it says how they are read.
 std::shared_ptr<rocksdb::TableFactory> BoundedTables(
     const std::shared_ptr<rocksdb::TableFactory>& file) {
   if (file == nullptr) return nullptr;
@@ -81,7 +82,7 @@ rocksdb::DBOptions BoundedOptions(const rocksdb::DBOptions& file) {
   options.wal_recovery_mode = file.wal_recovery_mode;
   options.track_and_verify_wals_in_manifest =
       file.track_and_verify_wals_in_manifest;
-  // Or RocksDB, where it has assertions, ends the process at a log of a
+  // Without this option, RocksDB with assertions ends the process at a log of a
   // TransactionDB.
   options.allow_2pc = file.allow_2pc;
   options.allow_mmap_reads = file.allow_mmap_reads;  // for plain tables

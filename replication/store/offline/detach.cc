@@ -1,8 +1,8 @@
-// Taking the index out of a database again.
+// Takes the index out of a database again (ReplicatedDB::Detach).
 //
-// The marker (marker.h) first lists that there may be no index, and goes last:
-// a crash before the drop leaves a replica as it was, a crash after it a plain
-// database.
+// The marker (marker.h) first lists that there may be no index, and is removed
+// last: a crash before the drop leaves a replica as it was, a crash after it a
+// plain database.
 
 #include <algorithm>
 #include <memory>
@@ -44,9 +44,9 @@ ColumnFamilyHandle* FindIndex(const std::vector<ColumnFamilyHandle*>& handles) {
   return index == handles.end() ? nullptr : *index;
 }
 
-// Of what is not in the state that it was left in, which Open refuses, a part
-// may be lost, and nobody would know of a plain database. An index that does
-// not read keeps nobody from taking it away.
+// Refuses a database that is not in the state that it was left in, as Open
+// does: a part may be lost, which nobody would know of a plain database. An
+// index that does not read does not prevent its removal.
 Status CheckMark(const rocksdb::DBOptions& options, const std::string& name,
                  const std::vector<ColumnFamilyDescriptor>& families,
                  const Marker& marker) {
@@ -54,7 +54,7 @@ Status CheckMark(const rocksdb::DBOptions& options, const std::string& name,
   std::unique_ptr<rocksdb::DB> db;
   const Status opened =
       OpenPlainForReadOnly(options, name, families, &handles, &db);
-  if (!opened.ok()) return Status::OK();  // who opens it for writing says why
+  if (!opened.ok()) return Status::OK();  // an opening for writing says why
   std::string bytes;
   std::string mark;
   ColumnFamilyHandle* const index = FindIndex(handles);
@@ -70,14 +70,15 @@ Status CheckMark(const rocksdb::DBOptions& options, const std::string& name,
                                       : Status::OK();
 }
 
-// The one that the index holds stays listed, if it was; a copy stays a copy.
+// Makes the marker list that there may be no index. The mark that the index
+// holds stays listed, if it was; a copy stays a copy.
 Status AllowForNoIndex(rocksdb::DB* db, ColumnFamilyHandle* index,
                        Marker marker) {
   std::string bytes;
   std::string mark;
   const Status status =
       db->Get(rocksdb::ReadOptions(), index, MetaKey(kMarkRecord), &bytes);
-  // One that does not read keeps nobody from taking the index away.
+  // A mark that does not read does not prevent the removal of the index.
   if (!status.ok() && !status.IsNotFound() && !status.IsCorruption()) {
     return status;
   }
@@ -88,16 +89,17 @@ Status AllowForNoIndex(rocksdb::DB* db, ColumnFamilyHandle* index,
   return WriteMarker(db->GetEnv(), db->GetName(), marker);
 }
 
-// REQUIRES: the database is open, so that nobody else has it.
+// Takes the index away. REQUIRES: the database is open, so that nobody else has
+// it.
 Status TakeAway(rocksdb::DB* db, ColumnFamilyHandle* index,
                 const std::optional<Marker>& marker,
                 KeptOptionsFile* options_file) {
-  // Whatever follows, a kill leaves the application's options.
+  // The application's options come first: a kill leaves them, whatever follows.
   Status status = options_file->PutBack();
   if (status.ok() && marker.has_value() && index != nullptr) {
     status = AllowForNoIndex(db, index, *marker);
   }
-  // Durable when it returns.
+  // The drop is durable when the call returns.
   if (status.ok() && index != nullptr) status = db->DropColumnFamily(index);
   if (status.ok()) {
     options_file->LeaveOut(kIndexFamilyName);
@@ -107,7 +109,7 @@ Status TakeAway(rocksdb::DB* db, ColumnFamilyHandle* index,
   return status.ok() ? RemoveMarker(db->GetEnv(), db->GetName()) : status;
 }
 
-// All that writes. REQUIRES: this process has claimed the directory.
+// Takes all steps that write. REQUIRES: this process has claimed the directory.
 Status OpenAndTakeAway(const rocksdb::DBOptions& options,
                        const std::string& name,
                        const std::vector<ColumnFamilyDescriptor>& families,
@@ -158,13 +160,13 @@ Status ReplicatedDB::Detach(
         read.IsNotFound() ? Known::kUnmarked : Known::kReplica);
   }
   if (!status.ok()) return status;
-  // A damaged marker goes as well.
+  // A damaged marker is removed as well.
   if (!read.ok() && !read.IsNotFound() && !read.IsCorruption()) return read;
   status = CheckFreeToWrite(options.env, name);
   std::unique_ptr<DirectoryClaim> claim;
   if (status.ok()) status = DirectoryClaim::Take(options.env, name, &claim);
   if (status.ok()) status = CheckLogReplays(options, name, families);
-  // Else RocksDB would delete the tables that it does not list.
+  // RocksDB would delete tables that a damaged MANIFEST does not list.
   const bool index_due = read.ok() && !found.Lists(std::string());
   if (status.ok() && index_due &&
       (!has_index || ManifestEndsWithinRecord(options.env, name))) {

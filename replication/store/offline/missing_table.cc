@@ -18,9 +18,9 @@ std::string FindMissingTable(
     const std::string& empty_directory, rocksdb::DBOptions options,
     const std::vector<ColumnFamilyDescriptor>& families) {
   options.info_log = std::make_shared<NoLog>();
-  options.max_open_files = -1;  // else it looks at some of them
-  // Where no log is, which would be read into memory. A log that the MANIFEST
-  // tracks is missed after the tables are.
+  options.max_open_files = -1;  // else RocksDB looks at some of them
+  // There is no log in this directory: one would be read into memory. RocksDB
+  // misses a log that the MANIFEST tracks only after the tables.
   options.wal_dir = empty_directory;
   std::vector<std::string> names;
   std::vector<ColumnFamilyDescriptor> all;

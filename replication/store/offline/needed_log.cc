@@ -82,8 +82,9 @@ bool NeededLog::AreInTables(const std::set<uint32_t>& families,
   });
 }
 
-// What is prepared gets its sequence numbers with its commit, from that of the
-// batch with the mark on; what is written before that has them already.
+// Notes prepared transactions, and their ends. A prepared transaction gets its
+// sequence numbers with its commit, beginning with that of the batch with the
+// mark; one that is written before its commit has them already.
 void NeededLog::NoteMarks(const TwoPhaseMarks& marks,
                           const std::set<uint32_t>& families,
                           const rocksdb::WriteBatch& batch) {
@@ -92,9 +93,8 @@ void NeededLog::NoteMarks(const TwoPhaseMarks& marks,
     Transaction& transaction = prepared_[name];
     transaction.families.insert(families.begin(), families.end());
     transaction.operations += batch.Count();
-    transaction.in_tables =
-        IsWrittenBeforeCommit(batch) &&
-        AreInTables(transaction.families, first + batch.Count());
+    transaction.in_tables = IsWrittenBeforeCommit(batch) &&
+                            AreInTables(transaction.families, first);
   }
   for (const std::string& name : marks.committed()) {
     const auto prepared = prepared_.find(name);

@@ -1,4 +1,4 @@
-// What of a log is not in tables yet, where no MANIFEST says it.
+// Finds out what of a log is not in tables yet, where no MANIFEST says it.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OFFLINE_NEEDED_LOG_H_
 #define ROCKSYNC_REPLICATION_STORE_OFFLINE_NEEDED_LOG_H_
@@ -19,25 +19,25 @@
 
 namespace rocksync {
 
-// The largest sequence number in tables, by the id of the family. A table has
-// all that was written to its family up to then.
+// The largest sequence number in tables, by the id of the family. Tables have
+// all that was written to their family up to then.
 using SequencesInTables = std::map<uint32_t, uint64_t>;
 
-// Counts batches, and passes over those all of which is in tables: replayed
-// above those they would hide what came later. A file of the log that is not
+// Counts batches, and passes over those that are in tables as a whole: replayed
+// above the tables they would hide what came later. A log file that is not
 // needed any more may be there, as its removal was interrupted.
 class NeededLog final : public rocksdb::WalFilter {
  public:
-  // `families`: with the options that RocksDB opens them with.
+  // `families` have the options that RocksDB opens them with.
   NeededLog(SequencesInTables in_tables,
             const std::vector<rocksdb::ColumnFamilyDescriptor>& families)
       : in_tables_(std::move(in_tables)), unreplayable_(families) {}
 
   const char* Name() const override { return "rocksync.NeededLog"; }
 
-  // That RocksDB has read, needed or not.
+  // Batches that RocksDB has read, needed or not.
   uint64_t batches() const { return batches_; }
-  // What of those that are needed cannot be replayed.
+  // Returns the error for needed batches that cannot be replayed.
   rocksdb::Status Check(rocksdb::Env* env, const std::string& directory) const;
 
   void ColumnFamilyLogNumberMap(
@@ -52,7 +52,7 @@ class NeededLog final : public rocksdb::WalFilter {
                                      bool* is_changed) override;
 
  private:
-  // One that was prepared. It is needed, unless all of it is in tables by its
+  // A prepared transaction. It is needed, unless all of it is in tables by its
   // commit.
   struct Transaction {
     std::set<uint32_t> families;

@@ -91,8 +91,9 @@ class OfflineView final : public StorageView {
   const std::shared_ptr<const FamilyTable> families_;
 };
 
-// Of an offline database. Where the log holds records, a kill and then another
-// program's opening are taken for writes of it: an opening tells more.
+// Returns InvalidArgument if an offline database may have foreign writes. Where
+// the log holds records, a kill and then another program's opening count as
+// such: an opening by its own program tells more.
 Status CheckNoForeignWrites(rocksdb::DB* db, const OfflineReplica& replica) {
   std::vector<ColumnFamilyHandle*> families;
   std::vector<FamilyRecord> records;

@@ -1,4 +1,4 @@
-// An offline replicated database, opened read-only: what the protocol needs to
+// Opens an offline replicated database read-only: what the protocol needs to
 // compare it, and what tools need to know of it. Nothing is written.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OFFLINE_OFFLINE_REPLICA_H_
@@ -18,23 +18,24 @@ namespace rocksync {
 
 class OfflineReplica {
  public:
-  // `handles`: of all families of `db`, the index among them; both must outlive
-  // it. InvalidArgument: a plain database, another cluster or secret, an index
-  // that is not finished, or foreign writes since.
+  // Opens a replica. `handles` are those of all families of `db`, the index
+  // among them; both must outlive it. Returns InvalidArgument for a plain
+  // database, another cluster or secret, an index that is not finished, or
+  // foreign writes since.
   static rocksdb::Status Open(
       rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
       const std::string& cluster, const ClusterSecret& secret,
       std::unique_ptr<OfflineReplica>* replica);
-  // The same for a `db` that is open for writing, without a look for foreign
-  // writes, of which this opening has taken traces away: those are for Open on
-  // the offline database.
+  // Opens the replica of a `db` that is open for writing, without a look for
+  // foreign writes: this opening has removed traces of them, so call Open on
+  // the offline database first.
   static rocksdb::Status OpenToWrite(
       rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles,
       const std::string& cluster, const ClusterSecret& secret,
       std::unique_ptr<OfflineReplica>* replica);
 
-  // The view of a session; Apply is refused. TakeSnapshot reads the whole
-  // index. Must not outlive this.
+  // Returns the view of a session, which refuses Apply. TakeSnapshot reads the
+  // whole index. The view must not outlive this.
   std::unique_ptr<StorageView> NewView() const;
 
   const IdentityRecord& identity() const { return identity_; }
@@ -42,7 +43,7 @@ class OfflineReplica {
   const std::string& mark() const { return mark_; }  // empty: it has none
   const IndexReader& reader() const { return *reader_; }
   const FamilyTable& table() const { return *families_; }
-  // The replicated ones, by ordinal.
+  // The replicated families, by ordinal.
   const std::vector<Family>& families() const { return families_->families(); }
   std::vector<std::string> family_names() const;
 
@@ -53,13 +54,13 @@ class OfflineReplica {
     WorkRecord work;
     std::vector<FamilyRecord> families;
   };
-  // All that the index has of them, some into members.
+  // Reads all records that the index has of these, some into members.
   rocksdb::Status ReadRecords(rocksdb::DB* db,
                               rocksdb::ColumnFamilyHandle* index,
                               Records* records);
   rocksdb::Status ReadMarkAndLease(rocksdb::DB* db,
                                    rocksdb::ColumnFamilyHandle* index);
-  // Whether the replica is this cluster's, and its index is built.
+  // Checks that the replica is this cluster's, and that its index is built.
   static rocksdb::Status CheckRecords(const std::string& name,
                                       const Records& records,
                                       const std::string& cluster_name,

@@ -22,7 +22,7 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::Env;
 using rocksdb::Status;
 
-// The remedy where the log of `directory` may be that of another database.
+// Returns the remedy where the log of `directory` may be another database's.
 std::string SayWalDir(const std::string& directory) {
   return "say where the log of this very database is: --wal-dir " + directory +
          "=" + directory + " if it is in the database's own directory, else " +
@@ -30,9 +30,9 @@ std::string SayWalDir(const std::string& directory) {
          "=LOGDIR (in a program: DBOptions::wal_dir)";
 }
 
-// Facts on where a log may be.
+// Facts about where a log may be.
 struct Places {
-  std::string given;      // the directory, as the caller calls it
+  std::string given;      // the directory, as the caller names it
   std::string directory;  // absolute
   Marker marker;
   bool at_home = false;  // the marker is of an opening in this very place
@@ -44,11 +44,11 @@ Status Look(Env* env, const std::string& directory, Places* places) {
   const Status status = ReadMarker(env, directory, &places->marker);
   places->at_home =
       status.ok() && places->marker.directory == places->directory;
-  // A damaged one says nothing of places.
+  // A damaged marker says nothing of places.
   return status.IsNotFound() || status.IsCorruption() ? Status::OK() : status;
 }
 
-// What the OPTIONS file says, if that is to be believed.
+// Sets `*wal_dir` to what the OPTIONS file says, if that is to be believed.
 Status ChooseWalDir(const Places& places, const std::string& by_options,
                     Env* env, std::string* wal_dir) {
   *wal_dir =
@@ -77,8 +77,8 @@ Status ChooseWalDir(const Places& places, const std::string& by_options,
       SayWalDir(places.given));
 }
 
-// A copy, a database that was moved, or one that the library never opened: what
-// is known of its log is what its OPTIONS file says.
+// Checks the log of a copy, of a database that was moved, or of one that the
+// library never opened. Nothing is known of it but what the OPTIONS file says.
 Status CheckLogOfCopy(Env* env, const Places& places,
                       const std::string& wal_dir) {
   std::set<std::string> logs;
@@ -100,8 +100,8 @@ Status CheckLogOfCopy(Env* env, const Places& places,
       SayWalDir(places.given));
 }
 
-// RocksDB would read up to the damage, and the next opening would not know that
-// there had been more.
+// Returns Corruption if RocksDB would read only up to some damage: the next
+// opening would not know that there had been more.
 Status CheckNothingWouldBeDropped(Env* env, const std::string& directory,
                                   const std::string& wal_dir) {
   std::string damaged;
@@ -144,8 +144,8 @@ Status CheckLog(const rocksdb::DBOptions& options, const std::string& directory,
     status = CheckNothingWouldBeDropped(options.env, directory, wal_dir);
   }
   if (!status.ok() || places.at_home) return status;
-  // A checkpoint need not have any; of one it has to be said, as its OPTIONS
-  // file is that of its original.
+  // A checkpoint need not have a log; the caller says so by naming the own
+  // directory, as the checkpoint's OPTIONS file is its original's.
   if (!options.wal_dir.empty() && wal_dir == places.directory) return status;
   return CheckLogOfCopy(options.env, places, wal_dir);
 }
@@ -211,7 +211,7 @@ Status FindLostLog(Env* env, const std::string& directory,
   Places places;
   Status status = Look(env, directory, &places);
   if (!status.ok()) return status;
-  // Of a clean close it is known which file.
+  // After a clean close it is known which file is lost.
   *lost =
       LostLogOf(env, places.marker, wal_dir, CurrentManifest(env, directory));
   if (places.at_home) {

@@ -43,7 +43,7 @@ using rocksdb::Status;
 
 constexpr char kLostFolder[] = "/lost";  // RepairDB's
 
-// Those that the index knows by name alone.
+// Sets `*families` to those that the index knows by name alone.
 Status FamiliesWithoutEntries(rocksdb::DB* db, ColumnFamilyHandle* index,
                               std::vector<FamilyRecord>* families) {
   std::string bytes;
@@ -78,9 +78,10 @@ Status CountPairs(rocksdb::DB* db, ColumnFamilyHandle* family,
   return iterator->status();
 }
 
-// RepairDB makes one level of all tables, which a RocksDB without assertions
-// takes, as it is told not to check the order (MergeTables makes it right).
-// Up to 7.9 one with assertions checks all the same.
+// Explains the failure of a RocksDB with assertions. RepairDB makes one level
+// of all tables, which a RocksDB without assertions takes, as it is told not to
+// check the order (MergeTables makes it right). Up to 7.9 one with assertions
+// checks all the same.
 Status NameAssertions(const Status& status, const std::string& directory) {
   if (!IsOfTableOrder(status)) return status;
   return Status::NotSupported(
@@ -93,8 +94,8 @@ Status NameAssertions(const Status& status, const std::string& directory) {
           status.ToString());
 }
 
-// One repair. All is made beside `copy`, which gets its name last; removes what
-// it made unless all of it succeeds.
+// Does one repair. Makes everything beside `copy`, which gets its name last,
+// and removes what it made unless all of it succeeds.
 class Repairing {
  public:
   Repairing(Env* env, const std::string& directory, const std::string& copy,
@@ -162,7 +163,7 @@ Status Repairing::Run(const std::string& wal_dir, Repaired* repaired) {
                  ? CheckFreeToRead(directory_)
                  : LockDirectory(env_, directory_, &lock);
   }
-  // Before tables that only a newer RocksDB reads are taken for damaged.
+  // An older RocksDB would take a newer one's tables for damaged.
   if (status.ok()) status = CheckIsNotNewer(env_, directory_);
   if (status.ok()) status = LoadOptions(wal_dir);
   if (status.ok()) status = CheckPlace();
@@ -213,6 +214,8 @@ Status Repairing::LoadOptions(const std::string& wal_dir) {
     family.options = BoundedFamilyOptions(family.options);
   }
   options_.env = env_;
+  // What is prepared is passed over, and must not keep the log.
+  options_.allow_2pc = false;
   options_.wal_dir.clear();
   OpenWithoutLogs(&options_);
   bool elsewhere = std::any_of(
@@ -247,7 +250,7 @@ Status Repairing::CheckPlace() const {
   }
   const Status lies = CheckLiesInNoDatabase(env_, copy_);
   if (!lies.ok()) return lies;
-  // A link to what is not there is in the way of the last step, too.
+  // A link to nothing is in the way of the last step, too.
   std::error_code unknown;
   if (!env_->FileExists(copy_).IsNotFound() ||
       std::filesystem::is_symlink(copy_, unknown)) {
@@ -270,8 +273,9 @@ Status Repairing::Make() {
   return status;
 }
 
-// Tables may be linked, but what is in them is written anew, and so are the
-// logs. Beforehand, as RepairDB may end the process where a disk is full.
+// Checks beforehand that there is room, as RepairDB may end the process where a
+// disk is full. Tables may be linked, but what is in them is written anew, and
+// so are the logs.
 Status Repairing::CheckRoomForAll() const {
   uint64_t needed = 0;
   std::vector<std::string> files;
@@ -294,7 +298,7 @@ Status Repairing::CheckRoomForAll() const {
                        directory_ + " takes");
 }
 
-// Tables are never written to again; anything else may be.
+// Links the tables, which are never written to again; other files may be.
 Status Repairing::LinkTables() {
   progress_("links the tables");
   std::vector<std::string> tables;
@@ -309,8 +313,8 @@ Status Repairing::LinkTables() {
   return status;
 }
 
-// Before RepairDB: whatever becomes of it, the directory is never taken for the
-// replica as it was.
+// Writes a marker of a rest before RepairDB runs: whatever becomes of that, the
+// directory is never taken for the replica as it was.
 Status Repairing::WriteRest() {
   Marker marker;
   if (!ReadMarker(env_, directory_, &marker).ok()) {
@@ -331,8 +335,9 @@ Status Repairing::MakeList(Repaired* repaired) {
   }
   rocksdb::ColumnFamilyOptions unknown;
   unknown.force_consistency_checks = false;
-  // None of the database's own: with a small max_manifest_file_size, say,
-  // RepairDB would begin a second MANIFEST before it knows all families.
+  // RepairDB gets no options of the database: with a small
+  // max_manifest_file_size, say, it would begin a second MANIFEST before it
+  // knows all families.
   rocksdb::DBOptions plain;
   plain.env = env_;
   Status status = NameAssertions(
@@ -340,7 +345,7 @@ Status Repairing::MakeList(Repaired* repaired) {
   if (!status.ok()) return status;
   std::vector<std::string> lost;
   env_->GetChildren(unfinished_ + kLostFolder, &lost)
-      .PermitUncheckedError();  // nothing was
+      .PermitUncheckedError();  // nothing was lost
   for (const std::string& name : lost) {
     if (!name.ends_with(".sst")) continue;
     repaired->left_out[name] =
@@ -363,8 +368,8 @@ Status Repairing::MergeTables() {
   options.recycle_log_file_num = 0;
   return WithEachFamily(options, /*as_they_are=*/false,
                         [&](rocksdb::DB* db, ColumnFamilyHandle* family) {
-                          // Before they are merged, which may take the numbers
-                          // away.
+                          // The merge may take the numbers away, so they are
+                          // read before.
                           rocksdb::ColumnFamilyMetaData tables;
                           db->GetColumnFamilyMetaData(family, &tables);
                           uint64_t* const largest =
@@ -382,7 +387,7 @@ Status Repairing::ReplayLogs(uint64_t* batches) {
   progress_("replays the log");
   NeededLog needed(in_tables_, families_);
   rocksdb::DBOptions options = options_;
-  // As much of the log as reads.
+  // As much of the log is replayed as reads.
   options.wal_recovery_mode = kSalvageRecovery;
   options.recycle_log_file_num = 0;
   options.avoid_flush_during_recovery = false;
@@ -395,7 +400,7 @@ Status Repairing::ReplayLogs(uint64_t* batches) {
   return merges.ok() ? status : merges;
 }
 
-// With the options of the OPTIONS file.
+// Counts what is there, with the options of the OPTIONS file.
 Status Repairing::Look(Repaired* repaired) {
   progress_("counts what is there");
   std::vector<FamilyRecord> unindexed;
@@ -422,7 +427,7 @@ Status Repairing::Look(Repaired* repaired) {
   return status;
 }
 
-// RocksDB has written an OPTIONS file here, without what it cannot make.
+// Puts back the OPTIONS file: RocksDB's new one lacks what it cannot make.
 Status Repairing::PutOptionsBack(const Repaired& repaired) const {
   KeptOptionsFile options_file(env_, unfinished_);
   const Status status = options_file.ReadFrom(directory_);
@@ -433,7 +438,7 @@ Status Repairing::PutOptionsBack(const Repaired& repaired) const {
 }
 
 Status Repairing::Finish() {
-  // Unless there is anything in it.
+  // The folder stays if anything is in it.
   env_->DeleteDir(unfinished_ + kLostFolder).PermitUncheckedError();
   Status status = SyncDirectory(env_, unfinished_);
   if (status.ok()) status = env_->RenameFile(unfinished_, copy_);
@@ -443,7 +448,7 @@ Status Repairing::Finish() {
   return status.ok() ? SyncDirectory(env_, parent) : status;
 }
 
-// Opens the database, which replays its log.
+// Opens the database, which replays its log, and visits each family.
 Status Repairing::WithEachFamily(const rocksdb::DBOptions& options,
                                  bool as_they_are, const Visit& visit) {
   std::vector<ColumnFamilyDescriptor> all;

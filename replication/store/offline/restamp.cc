@@ -1,10 +1,11 @@
-// The remedy on a replica whose clock had jumped ahead.
+// Gives new versions to pairs of a replica whose clock had jumped ahead
+// (ReplicatedDB::Restamp).
 //
-// Versions further ahead than peers accept were held back by all of them: not
-// applied, not followed, not relayed. So no replica has ordered anything by
-// them but this one, and a fresh version for such a pair is a first one for
-// everybody else. It is later than all else that this replica knows, so here
-// too every pair keeps what it won against.
+// All peers held back versions further ahead than they accept: they did not
+// apply them, follow them or relay them. So no other replica has ordered
+// anything by them, and a fresh version for such a pair is a first one for
+// everybody else. It is later than all else that this replica knows, so here,
+// too, every pair keeps what it won against.
 
 #include <algorithm>
 #include <memory>
@@ -67,7 +68,7 @@ class Restamping {
            TooFarAhead(version, wall_ms_, max_ahead_ms_);
   }
 
-  // Later than everything that stays.
+  // Chooses a version that is later than everything that stays.
   Status ChooseVersion() {
     uint64_t latest = wall_ms_ << 16;
     IndexCursor cursor(replica_.reader(), nullptr,
@@ -87,8 +88,9 @@ class Restamping {
     return cursor.status();
   }
 
-  // Before the first write, in one batch: a database that is left amid this is
-  // one that its own program left so, and whoever comes next goes on.
+  // Notes this opening before the first write, in one batch: a database that is
+  // left amid this is one that its own program left so, and the next opening
+  // goes on from there.
   Status NoteOpening() {
     IdentityRecord identity = replica_.identity();
     identity.manifest = CurrentManifest(db_->GetEnv(), db_->GetName());
@@ -156,7 +158,8 @@ class Restamping {
     return status;
   }
 
-  // The clock starts from the lease. The seal says that all of this was ours.
+  // Writes the lease, from which the clock starts, and the seal, which says
+  // that all of this was ours.
   Status Finish() {
     ColumnFamilyHandle* const index = replica_.reader().index();
     rocksdb::WriteBatch batch;
@@ -166,8 +169,8 @@ class Restamping {
     for (const Family& family : replica_.table().families()) {
       families.push_back(family.handle());
     }
-    // What was restamped is not replayed again. Before the seal, after which
-    // nothing is flushed.
+    // After a flush, what was restamped is not replayed again. It precedes the
+    // seal, after which nothing is flushed.
     rocksdb::FlushOptions options;
     options.allow_write_stall = true;  // nobody writes
     if (status.ok()) status = db_->Flush(options, index);
@@ -186,8 +189,8 @@ class Restamping {
   Version fresh_;
 };
 
-// An older state, or one that lost its log, is nothing to go on with. Of a copy
-// without a marker nothing is known.
+// Refuses an older state, or one that lost its log. Nothing is known of a copy
+// without a marker.
 Status CheckMark(rocksdb::Env* env, const std::string& name,
                  const OfflineReplica& replica) {
   Marker marker;
@@ -197,8 +200,9 @@ Status CheckMark(rocksdb::Env* env, const std::string& name,
   return Refusal(Provenance::kPutBack, name);
 }
 
-// Whether it may be restamped, found out without a change: an opening for
-// writing takes traces of others away. `manifest` is what CURRENT holds.
+// Checks whether the database may be restamped, without a change: an opening
+// for writing removes traces of others. Sets `*manifest` to the content of
+// CURRENT.
 Status CheckReadOnly(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,
@@ -236,7 +240,8 @@ Status CheckReadOnly(
   return status;
 }
 
-// The database may be open although it is not OK.
+// Opens the database and puts its OPTIONS file back. After an error the
+// database may be open.
 Status OpenKeepingOptions(
     const rocksdb::DBOptions& options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
@@ -248,8 +253,8 @@ Status OpenKeepingOptions(
   return status.ok() ? options_file.PutBack() : status;
 }
 
-// Whether nothing is in the way, found out without a change. `*claim` keeps
-// others away from then on.
+// Checks, without a change, that nothing is in the way. `*claim` keeps others
+// away from then on.
 Status CheckMayRestamp(
     const rocksdb::DBOptions& given, const rocksdb::DBOptions& options,
     const ReplicatedDBOptions& replication, const std::string& name,

@@ -22,7 +22,7 @@ using rocksdb::Env;
 using rocksdb::Status;
 using Properties = std::shared_ptr<const rocksdb::TableProperties>;
 
-// Null: it does not read.
+// Returns the properties of a table; null if it does not read.
 Properties PropertiesOf(Env* env, const std::string& table) {
   rocksdb::Options options;
   options.env = env;
@@ -30,8 +30,8 @@ Properties PropertiesOf(Env* env, const std::string& table) {
   return reader.Open(table).ok() ? reader.GetTableProperties() : nullptr;
 }
 
-// RepairDB takes tables as they are: with the wrong order of keys it would
-// succeed.
+// Checks the table's comparator. RepairDB takes tables as they are: with the
+// wrong order of keys it would succeed.
 Status CheckComparator(const std::string& directory,
                        const rocksdb::TableProperties& properties,
                        const std::vector<ColumnFamilyDescriptor>& families) {
@@ -51,7 +51,8 @@ Status CheckComparator(const std::string& directory,
       kRepairByItsProgram);
 }
 
-// Tells most tables of one shape apart, of which there may be thousands.
+// Hashes what tells most tables of one shape apart, of which there may be
+// thousands.
 uint64_t HashOfBeginning(Env* env, const std::string& table, uint64_t bytes) {
   constexpr uint64_t kBeginning = 1 << 16;
   std::string scratch(std::min(bytes, kBeginning), '\0');
@@ -64,8 +65,8 @@ uint64_t HashOfBeginning(Env* env, const std::string& table, uint64_t bytes) {
   return std::hash<std::string_view>()({read.data(), read.size()});
 }
 
-// Tables begin with their blocks of data, which are the same if the content is;
-// what follows has the time when each was made.
+// Compares the blocks of data with which two tables begin. They are the same if
+// the content is; what follows has the time when each was made.
 bool SameData(Env* env, const std::string& left, const std::string& right,
               uint64_t bytes) {
   std::unique_ptr<rocksdb::SequentialFile> files[2];
@@ -106,7 +107,7 @@ Status TablesToKeep(Env* env, const std::string& directory,
     const std::string table = directory + "/" + name;
     const Properties properties = PropertiesOf(env, table);
     if (properties == nullptr) {
-      tables->push_back(name);  // RepairDB says so
+      tables->push_back(name);  // RepairDB reports it
       continue;
     }
     const Status status = CheckComparator(directory, *properties, families);

@@ -61,11 +61,12 @@ rocksdb::Status AllFamilies(const rocksdb::DBOptions& options,
   return status;
 }
 
-rocksdb::Status CheckRoomToOpen(const rocksdb::DBOptions& options,
-                                const std::string& name) {
-  // For a MANIFEST, a WAL, and what RocksDB writes of the last one.
+rocksdb::Status CheckRoomToOpen(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<ColumnFamilyDescriptor>& families) {
+  // Room for a MANIFEST, a WAL, and what RocksDB flushes of the last WAL.
   constexpr uint64_t kLeast = uint64_t{2} << 20;
-  return CheckRoom(options.env, DirectoriesOf(options, name), kLeast,
+  return CheckRoom(options.env, DirectoriesOf(options, name, families), kLeast,
                    "an opening writes that much; make room on that disk and "
                    "open again");
 }
@@ -76,7 +77,7 @@ rocksdb::Status OpenExisting(
     std::vector<rocksdb::ColumnFamilyHandle*>* handles,
     std::unique_ptr<rocksdb::DB>* db) {
   options.create_if_missing = false;
-  const rocksdb::Status room = CheckRoomToOpen(options, name);
+  const rocksdb::Status room = CheckRoomToOpen(options, name, families);
   if (!room.ok()) return room;
   return NameDamagedFile(OpenPlain(options, name, families, handles, db),
                          options.env, name);

@@ -1,4 +1,4 @@
-// Every family of a database that a tool opens.
+// Lists all column families of a database, and opens the database with them.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_ALL_FAMILIES_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_ALL_FAMILIES_H_
@@ -11,24 +11,26 @@
 
 namespace rocksync {
 
-// With the caller's options where given, save for the index, whose options are
-// `index_options`. Nothing is compacted by itself: only what is asked for is to
-// change. PathNotFound: there is no database; Corruption names the file and the
-// remedy.
+// Appends a descriptor of each column family of the database `name` to `*all`:
+// with the caller's options where `given` has the family, with `index_options`
+// for the index, else with defaults. Automatic compactions are off, so that
+// only what is asked for changes. Returns PathNotFound if there is no database,
+// and Corruption with the file and the remedy.
 rocksdb::Status AllFamilies(
     const rocksdb::DBOptions& options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& given,
     const rocksdb::ColumnFamilyOptions& index_options,
     std::vector<rocksdb::ColumnFamilyDescriptor>* all);
 
-// NoSpace: there is no room for what RocksDB writes when it opens a database,
-// which could end the process.
-rocksdb::Status CheckRoomToOpen(const rocksdb::DBOptions& options,
-                                const std::string& name);
+// Returns NoSpace if there is no room for what RocksDB writes when it opens a
+// database. Running out of it could end the process.
+rocksdb::Status CheckRoomToOpen(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
-// Opens a database that is there, with these families; one that is not is not
-// made. NoSpace: as above. Corruption names the file and the remedy. The
-// handles are destroyed by the caller, before the database.
+// Opens an existing database with these families, and never makes one. Returns
+// NoSpace as CheckRoomToOpen does, and Corruption with the file and the remedy.
+// The caller destroys the handles before the database.
 rocksdb::Status OpenExisting(
     rocksdb::DBOptions options, const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,

@@ -13,7 +13,8 @@ namespace rocksync {
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::Status;
 
-// Every write of ours ends in the index, a clean close leaves a seal.
+// Every write of the library ends with one to the index, and a clean close
+// leaves a seal.
 Status ClosedWritesSearch::Find(const std::optional<SealRecord>& seal,
                                 const std::string& our_manifest,
                                 const std::string& manifest,
@@ -21,8 +22,9 @@ Status ClosedWritesSearch::Find(const std::optional<SealRecord>& seal,
                                 ClosedWrites* found) {
   const uint64_t latest = db_->GetLatestSequenceNumber();
   if (seal) {
-    // Files may come and go without a sequence number that tells of it. An
-    // opening that was refused, or interrupted, only begins a MANIFEST.
+    // Files may come and go without a sequence number that shows it. A new
+    // MANIFEST alone shows nothing: a refused or interrupted opening begins
+    // one, too.
     found->last_known_sequence = seal->sequence;
     found->any = latest != seal->sequence;
     if (found->any || manifest != seal->manifest) {
@@ -32,8 +34,8 @@ Status ClosedWritesSearch::Find(const std::optional<SealRecord>& seal,
           found->any || !foreign->empty() || !SealedFilesAreThere(*seal);
     }
   } else if (our_manifest != manifest) {
-    // Not closed cleanly, and opened by somebody since (or the MANIFEST was
-    // rolled over, then the check below finds nothing).
+    // The database was not closed cleanly, and somebody has opened it since (or
+    // RocksDB rolled the MANIFEST over; then the check below finds nothing).
     found->last_known_sequence = LargestIndexSequence();
     found->any = latest != found->last_known_sequence;
     const Status status = NoteFiles(our_manifest, foreign);
@@ -62,7 +64,7 @@ void ClosedWritesSearch::NoteUntold(std::vector<ForeignRange>* foreign) const {
 bool ClosedWritesSearch::SealedFilesAreThere(const SealRecord& seal) const {
   std::vector<ColumnFamilyHandle*> families;
   for (ColumnFamilyHandle* handle : families_) {
-    // Of those that the seal speaks of.
+    // The seal counts the files of these families alone.
     const bool sealed = std::any_of(
         records_.begin(), records_.end(),
         [&](const FamilyRecord& r) { return r.id == handle->GetID(); });
@@ -72,9 +74,9 @@ bool ClosedWritesSearch::SealedFilesAreThere(const SealRecord& seal) const {
   return FilesOf(db_, families, seal.last_file, &largest) == seal.files;
 }
 
-// The ranges of keys of replicated families whose pairs came in files that
-// somebody ingested since `our_manifest` was in use: the pairs may have no
-// sequence number to tell of it.
+// Appends the key ranges of files that somebody ingested into replicated
+// families since `our_manifest` was in use: their pairs may have no sequence
+// number that shows it.
 Status ClosedWritesSearch::NoteFiles(const std::string& our_manifest,
                                      std::vector<ForeignRange>* foreign) const {
   const uint64_t our_last = ManifestNumber(our_manifest);
@@ -95,7 +97,7 @@ Status ClosedWritesSearch::NoteFiles(const std::string& our_manifest,
         }
         if (foreign->size() >= kMaxForeignRanges / 2 &&
             foreign->back().family_id == handle->GetID()) {
-          // Too many: the last range grows to hold this one.
+          // There are too many ranges: the last one grows to hold this file.
           const rocksdb::Comparator* const order = handle->GetComparator();
           ForeignRange* const last = &foreign->back();
           if (order->Compare(file.smallestkey, last->smallest) < 0) {

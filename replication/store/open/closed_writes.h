@@ -1,5 +1,5 @@
-// Foreign writes while the database was closed: by what an opening knows that
-// there were any, and where.
+// Finds out whether there were foreign writes while the database was closed,
+// and where.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_CLOSED_WRITES_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_CLOSED_WRITES_H_
@@ -17,15 +17,16 @@ namespace rocksync {
 
 struct ClosedWrites {
   bool any = false;                  // everything has to be compared
-  bool changed = false;              // and something shows that data changed
-  uint64_t last_known_sequence = 0;  // ours
-  bool written = false;              // by sequence numbers
+  bool changed = false;              // any, and data are known to have changed
+  uint64_t last_known_sequence = 0;  // the last one of ours
+  bool written = false;              // sequence numbers show it
 };
 
-// Of an index to go on with. What it refers to must outlive it.
+// Looks for foreign writes since the last opening, by an index that this
+// opening goes on with. Its arguments must outlive it.
 class ClosedWritesSearch {
  public:
-  // `families`: the application's; `records`: those that the index knows.
+  // `families` are the application's, `records` those that the index knows.
   ClosedWritesSearch(rocksdb::DB* db, const ReplicatedDBOptions& replication,
                      const std::vector<rocksdb::ColumnFamilyHandle*>& families,
                      const std::vector<FamilyRecord>& records)
@@ -34,19 +35,21 @@ class ClosedWritesSearch {
         families_(families),
         records_(records) {}
 
-  // `seal`: of the last close, none if that was not a clean one. `our_manifest`
-  // was in use after the last opening, `manifest` before this one. Adds ranges
-  // of keys to `*foreign`.
+  // Finds out whether there were foreign writes, and appends the key ranges of
+  // ingested files to `*foreign`. `seal` is that of the last close, nullopt if
+  // that was not a clean one. `our_manifest` was in use after the last opening,
+  // `manifest` before this one.
   rocksdb::Status Find(const std::optional<SealRecord>& seal,
                        const std::string& our_manifest,
                        const std::string& manifest,
                        std::vector<ForeignRange>* foreign, ClosedWrites* found);
 
-  // Somebody wrote. Compactions, theirs or ours while all is compared, may have
-  // taken away the sequence numbers of what they wrote, and what they deleted:
-  // so what has none any more, and is not what the index says, counts as
-  // theirs. An acknowledged write is not reverted for want of a number;
-  // corruption in a pair without one cannot be told from it.
+  // Notes that foreign writes may have no sequence numbers any more.
+  // Compactions, the other program's or ours during the re-check, may have
+  // removed those of what it wrote, and what it deleted. So a pair without a
+  // sequence number that disagrees with the index counts as a foreign write. An
+  // acknowledged write is not reverted for want of a number; corruption in such
+  // a pair cannot be told from it.
   void NoteUntold(std::vector<ForeignRange>* foreign) const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 using rocksdb::Status;
 
-// Empty: it does not say.
+// Returns the family that a table names; empty if it does not say.
 std::string FamilyOf(const std::string& table, rocksdb::Env* env) {
   rocksdb::Options options;
   options.env = env;
@@ -63,8 +63,8 @@ Status MissingTable(const std::string& table, const std::string& text,
           text);
 }
 
-// RocksDB found tables that have more than the log, which it read up to where
-// it is damaged.
+// RocksDB found tables with later writes than the log, which it read up to the
+// damage.
 Status DamagedLog(const std::string& text, const std::string& name) {
   return Status::Corruption(
       "rocksync: the log of " + name + " is damaged (*.log)",
@@ -83,7 +83,7 @@ Status DamagedCurrent(const std::string& text, const std::string& name) {
           text);
 }
 
-// Whether the MANIFEST itself is what does not read.
+// Returns whether the MANIFEST itself is what does not read.
 bool IsOfManifest(DamagedPart part, rocksdb::Env* env,
                   const std::string& name) {
   if (part == DamagedPart::kManifestEntry) return true;

@@ -1,4 +1,5 @@
-// Which file of a database RocksDB could not read, and what to do about it.
+// Names the file of a database that RocksDB could not read, and what to do
+// about it.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_DAMAGED_FILES_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_DAMAGED_FILES_H_
@@ -10,16 +11,16 @@
 
 namespace rocksync {
 
-// What an opening of the database `name` failed with. If RocksDB reports
-// corruption, or that the MANIFEST is not there: Corruption with the file, of a
-// table also its family, as far as both say it, and the remedy, before
-// RocksDB's own words; or NotSupported, if a newer RocksDB has written it.
-// Everything else stays as it is.
+// Explains the status of a failed opening of the database `name`. If RocksDB
+// reports corruption, or that the MANIFEST or a table is missing, returns
+// Corruption with the file, the family of a table (as far as both are told) and
+// the remedy, followed by RocksDB's own words; or NotSupported, if a newer
+// RocksDB has written the database. Returns any other status unchanged.
 rocksdb::Status NameDamagedFile(const rocksdb::Status& status,
                                 rocksdb::Env* env, const std::string& name);
 
-// The path of the table that is not there, if that is what an opening failed
-// with; else empty.
+// Returns the path of the missing table, if that is why an opening failed; else
+// an empty string.
 std::string MissingTableOf(const rocksdb::Status& status,
                            const std::string& name);
 

@@ -23,7 +23,7 @@ using rocksdb::ColumnFamilyHandle;
 using rocksdb::Env;
 using rocksdb::Status;
 
-// `block` is the last one, up to the end of the file.
+// Returns whether `block`, a file's last one, ends within a record.
 bool EndsWithinRecord(std::string_view block) {
   bool more = false;
   while (!block.empty()) {
@@ -39,8 +39,9 @@ bool EndsWithinRecord(std::string_view block) {
   return more;
 }
 
-// Of the records that an opening writes in one batch a close writes one again,
-// so one alone may be in the log.
+// Returns whether the index has the records that an opening writes in one
+// batch. The format record tells: others are written again, and one alone may
+// be in the log.
 bool HasIndexRecords(rocksdb::DB* db,
                      const std::vector<ColumnFamilyHandle*>& handles) {
   for (ColumnFamilyHandle* handle : handles) {
@@ -51,7 +52,7 @@ bool HasIndexRecords(rocksdb::DB* db,
   return false;
 }
 
-// A table in the directory that the database does not have; empty: none.
+// Returns a table in the directory that the database does not list, or nothing.
 std::string UnlistedTable(rocksdb::DB* db) {
   std::vector<rocksdb::LiveFileMetaData> live;
   db->GetLiveFilesMetaData(&live);
@@ -98,7 +99,7 @@ bool ManifestEndsWithinRecord(Env* env, const std::string& name) {
 Status CheckManifest(const rocksdb::DBOptions& given, const std::string& name,
                      const std::vector<ColumnFamilyDescriptor>& families) {
   rocksdb::DBOptions options = given;
-  options.allow_2pc = true;  // a prepared transaction is for others to refuse
+  options.allow_2pc = true;  // prepared transactions are refused elsewhere
   std::vector<ColumnFamilyDescriptor> all;
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;

@@ -36,7 +36,7 @@ Status LookForClone(Env* env, const std::string& name,
   const Status status = ReadCloneRecord(env, name, &record);
   if (status.IsNotFound()) return Status::OK();
   if (!status.ok()) return status;
-  // Of a switch that is over but for what it replaced.
+  // The switch is over, except for what it replaced.
   if (record.purpose == ClonePurpose::kResynced) return status;
   if (record.purpose == ClonePurpose::kResync && predecessor == nullptr) {
     return UnfinishedCopy(env, name);
@@ -45,8 +45,9 @@ Status LookForClone(Env* env, const std::string& name,
   return status;
 }
 
-// What it does not list RocksDB deletes, so an index that is missing is not
-// called lost while its tables may be there.
+// Checks whether a damaged MANIFEST hides the index. RocksDB deletes tables
+// that the MANIFEST does not list, so a missing index is not called lost while
+// its tables may be there.
 Status LookAtManifest(const rocksdb::DBOptions& options,
                       const std::string& name, const DirectoryState& around,
                       const std::vector<ColumnFamilyDescriptor>& families) {
@@ -58,8 +59,8 @@ Status LookAtManifest(const rocksdb::DBOptions& options,
   }
   const Status status = CheckManifest(options, name, families);
   if (status.ok()) return status;
-  // One that was cut after a clean close lists tables that were gone by then:
-  // they are not what is missing.
+  // A MANIFEST that was cut after a clean close lists tables that were gone by
+  // then. Those are not what is missing, so the cut is reported instead.
   Loss loss = Loss::kNone;
   const Status left = CheckFilesLeft(
       options.env, *marker, name,
@@ -67,7 +68,7 @@ Status LookAtManifest(const rocksdb::DBOptions& options,
   return left.ok() ? status : left;
 }
 
-// REQUIRES: there is a marker.
+// Checks the log and the MANIFEST against the marker. REQUIRES: there is one.
 Status LookForLog(Env* env, const ReplicatedDBOptions& replication,
                   const std::string& name, DirectoryState* around) {
   const Marker& marker = *around->traces.marker;
@@ -84,7 +85,7 @@ Status LookForLog(Env* env, const ReplicatedDBOptions& replication,
   const Status left = CheckFilesLeft(
       env, marker, name, around->wal_dir.empty() ? name : around->wal_dir,
       around->manifest, &around->traces.loss);
-  // Of a clean close more is known.
+  // After a clean close more is known already.
   if (all_is_lost && around->traces.loss == Loss::kNone) {
     around->traces.loss = Loss::kState;
   }
@@ -105,12 +106,12 @@ Status CheckIndexIsThere(const ReplicatedDBOptions& replication,
       "set ReplicatedDBOptions::adopt_existing to take it over");
 }
 
-// That RocksDB opens itself (DBOptions::persist_stats_to_disk), and nobody
-// names.
+// RocksDB opens this family by itself (DBOptions::persist_stats_to_disk), and
+// callers do not name it.
 constexpr char kStatisticsFamilyName[] = "___rocksdb_stats_history___";
 
-// As RocksDB itself would say; but before a family that was left out is taken
-// for one that is gone.
+// Returns RocksDB's own error for families that are not named, before one that
+// was left out is taken for one that is gone.
 Status CheckAllAreNamed(
     const std::string& name, const DirectoryState& around,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
@@ -129,7 +130,8 @@ Status CheckAllAreNamed(
           "; rocksdb::DB::ListColumnFamilies lists them");
 }
 
-// Nobody holds RocksDB's lock yet: what was read before another program's
+// Returns Busy if another program has opened the database meanwhile, else
+// `found`. Nobody holds RocksDB's lock yet: what was read before such an
 // opening does not fit what was read afterwards.
 Status UnlessOpenedMeanwhile(Env* env, const std::string& name,
                              const DirectoryState& around,
@@ -170,7 +172,7 @@ Status ReadDirectoryState(const rocksdb::DBOptions& options,
   if (!status.ok()) return status;
   status = CurrentManifest(env, name, &around->manifest);
   if (status.IsNotFound()) {
-    // One that was interrupted before it had written its CURRENT.
+    // A clone may be interrupted before it writes its CURRENT.
     status = CheckNoUnfinishedClone(env, name);
     if (status.ok()) status = CheckNothingIsThere(env, name);
     if (status.ok() && around->wal_dir != around->directory) {
@@ -180,10 +182,10 @@ Status ReadDirectoryState(const rocksdb::DBOptions& options,
       status = CheckPathsAreFree(options, families, around->directory);
     }
     if (!status.ok()) return status;
-    // RocksDB would leave a LOCK and a LOG there.
+    // RocksDB would refuse as well, but leave a LOCK and a LOG there.
     if (!options.create_if_missing) return NoDatabase(name);
-    // Before the database's own directory, which would be left behind if this
-    // one cannot be made.
+    // The log's directory is made before the database's own, which would be
+    // left behind if this one cannot be made.
     return around->wal_dir.starts_with(around->directory + "/")
                ? Status::OK()
                : MakeDirectory(env, around->wal_dir);
@@ -223,7 +225,7 @@ Status CheckBeforeWriting(const rocksdb::DBOptions& options,
                           const std::vector<ColumnFamilyDescriptor>& families,
                           DirectoryState* around) {
   const ProvenanceFacts& traces = around->traces;
-  // Before the log is read, which may be another database's.
+  // Paths are checked first: the log may be another database's.
   if (around->has_database) {
     const Known known = traces.marker.has_value() ? Known::kReplica
                         : around->has_index       ? Known::kUnmarked

@@ -1,6 +1,6 @@
-// What is in the directory of a database before RocksDB opens it, and what of
-// that refuses the opening. Nothing is written here, but what is left to do of
-// an interrupted resync.
+// Reads what is in a database's directory before RocksDB opens it, and refuses
+// what must not be opened. Writes nothing but what is left to do of an
+// interrupted resync, the log's directory of a new database, and the file LOCK.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_DIRECTORY_STATE_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_DIRECTORY_STATE_H_
@@ -23,38 +23,41 @@ struct DirectoryState {
   std::string directory;  // absolute
   std::string wal_dir;    // absolute
   bool has_database = false;
-  std::string manifest;              // what CURRENT holds
-  std::vector<std::string> names;    // of all families
-  bool has_index = false;            // the family
-  ProvenanceFacts traces;            // as far as they show without RocksDB
+  std::string manifest;              // the content of CURRENT
+  std::vector<std::string> names;    // of all column families
+  bool has_index = false;            // the index's family is there
+  ProvenanceFacts traces;            // as far as known without RocksDB
   std::optional<CloneRecord> clone;  // of a clone that was never opened
-  DroppedBatches dropped;            // by the opening: see PreflightResult
+  DroppedBatches dropped;            // by this opening: see PreflightResult
 };
 
-// Errors are those of ReplicatedDB::Open that need no open database.
+// Reads the state of the directory `name` into `*around`. Errors are those of
+// ReplicatedDB::Open that need no open database.
 rocksdb::Status ReadDirectoryState(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name, const Predecessor* predecessor,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
     DirectoryState* around);
 
-// The marker that is there now; of a damaged one the error.
+// Reads the present marker into `*traces`; nullopt if there is none. Returns
+// the error of a damaged one.
 rocksdb::Status LookForMarker(rocksdb::Env* env, const std::string& name,
                               ProvenanceFacts* traces);
 
-// What else can be known to be refused. It can change until RocksDB has its
-// lock, so the opening looks again. Notes what RocksDB will leave out of the
-// log.
+// Checks for all else that is known to be refused. The state can change until
+// RocksDB has its lock, so the opening checks again. Notes in `*around` what
+// RocksDB will leave out of the log.
 rocksdb::Status CheckBeforeWriting(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
     DirectoryState* around);
 
-// The id of what becomes a replica: the one that is intended for it here
-// (intended_id.h), that the options give, or random bits. `first`: it never was
-// a replica. Peers know what was one before, and would refuse the options' id.
-// InvalidArgument: the two differ.
+// Chooses the id of a database that becomes a replica: the one that is intended
+// for it here (intended_id.h), the one that the options give, or random bits.
+// The options' id counts only if the database never was a replica (`first`):
+// peers know what was one before, and would refuse that id. Returns
+// InvalidArgument if the two ids differ.
 rocksdb::Status NewReplicaId(rocksdb::Env* env,
                              const ReplicatedDBOptions& replication,
                              const std::string& name, bool first, uint64_t* id);

@@ -25,7 +25,8 @@ Status HasPairs(rocksdb::DB* db, ColumnFamilyHandle* handle, bool* has) {
   iterator->SeekToFirst();
   *has = iterator->Valid();
   if (iterator->status().ok()) return Status::OK();
-  // A value that does not read (a blob file that is lost) is a pair's.
+  // A value that does not read, as when its blob file is lost, still belongs to
+  // a pair.
   std::vector<rocksdb::KeyVersion> first;
   *has = KeyVersionsFrom(db, handle, nullptr, 1, &first).ok() && !first.empty();
   return *has ? Status::OK() : iterator->status();
@@ -61,7 +62,7 @@ Status FamilyPlanner::PlanFamily(const ColumnFamilyDescriptor& descriptor,
       before.begin(), before.end(), [&](const FamilyRecord& candidate) {
         return candidate.id == family.id && candidate.name == family.name;
       });
-  // One that was to be dropped and is there was not.
+  // A family that was to be dropped and is still there was not dropped.
   if (known != before.end() && !lost_.contains(family.id)) {
     record.work = known->work;
     if (foreign_.any) record.work |= kFamilyChecking;
@@ -92,7 +93,7 @@ void FamilyPlanner::WarnOfNamesWithoutFamily(
   }
 }
 
-// `before`: the families that the index knew.
+// Plans the index build's work. `before`: the families that the index knew.
 void FamilyPlanner::PlanWork(const std::vector<FamilyRecord>& before) {
   WorkRecord* const work = &opened_->work;
   for (const FamilyRecord& record : before) {
@@ -102,7 +103,7 @@ void FamilyPlanner::PlanWork(const std::vector<FamilyRecord>& before) {
     if (!stays) work->purge = true;
   }
   if (!foreign_.any) return;
-  // An unfinished check goes on from the older bound, over everything.
+  // An unfinished check goes on from the older bound, and over everything.
   work->sealed_sequence =
       work->index_pass
           ? std::min(work->sealed_sequence, foreign_.last_known_sequence)

@@ -1,4 +1,4 @@
-// Which families an opening replicates, and what of each of them the index
+// Decides which families an opening replicates, and what of each the index
 // build still has to read.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_FAMILY_PLANNER_H_
@@ -16,15 +16,17 @@
 
 namespace rocksync {
 
-// Whether a family holds a pair, be it one that does not read.
+// Sets `*has` to whether the family holds a pair, even one that does not read.
 rocksdb::Status HasPairs(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle,
                          bool* has);
 
-// Only decides, and writes nothing. What it refers to must outlive it.
+// Plans families and work of an opening. It only decides, and writes nothing.
+// Its arguments must outlive it.
 class FamilyPlanner {
  public:
-  // `lost`: of these the index knows nothing more. `foreign`: what was written
-  // while the database was closed. `log_lost`: a part of the log.
+  // `lost` are families of which the index knows nothing any more, `foreign`
+  // tells what was written while the database was closed, and `log_lost` that a
+  // part of the log is lost.
   FamilyPlanner(rocksdb::DB* db, const ReplicatedDBOptions& replication,
                 const std::set<uint32_t>& lost, const ClosedWrites& foreign,
                 bool log_lost, Opened* opened)
@@ -35,8 +37,8 @@ class FamilyPlanner {
         log_lost_(log_lost),
         opened_(opened) {}
 
-  // Puts the families, their records and the work into what was opened, in
-  // place of the records that the index had. `handles`: those of `families`.
+  // Puts the families, their records and the work into `*opened`, in place of
+  // the records that the index had. `handles` are those of `families`.
   rocksdb::Status Plan(
       const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
       const std::vector<rocksdb::ColumnFamilyHandle*>& handles);

@@ -25,8 +25,9 @@ std::string WalDirOf(const rocksdb::DB& db) {
   return wal_dir.empty() ? db.GetName() : wal_dir;
 }
 
-// XXH3-64 of the first `size` bytes of a file; 0: it does not read, or is
-// shorter. (The hash of one file in 2^64 is 0, too: it is not compared.)
+// Returns the XXH3-64 of the first `size` bytes of a file; 0 if it does not
+// read, or is shorter. (One file in 2^64 has the hash 0, too, and is not
+// compared.)
 uint64_t HashOfFile(Env* env, const std::string& path, uint64_t size) {
   constexpr size_t kBlock = 1 << 20;
   std::unique_ptr<rocksdb::SequentialFile> file;
@@ -49,7 +50,8 @@ uint64_t HashOfFile(Env* env, const std::string& path, uint64_t size) {
   return XXH3_64bits_digest(state.get());
 }
 
-// Empty: the file is there, and begins as it did.
+// Returns what is wrong with the file; empty if it is there and begins as it
+// did.
 std::string WhatIsWrong(Env* env, const std::string& path,
                         const FileLeft& file) {
   if (env->FileExists(path).IsNotFound()) return path + " is not there";
@@ -64,18 +66,19 @@ std::string WhatIsWrong(Env* env, const std::string& path,
   return same ? "" : path + " is damaged: its bytes have changed";
 }
 
-// A log that goes on from a later opening than the one whose close the marker
-// tells of; empty: there is none. An opening that was interrupted before its
-// MANIFEST was in use leaves one log with a smaller number than that, and an
-// empty batch in it at most. The first log of one that was not has the index's
-// records, and those that follow have larger numbers.
+// Returns a log of a later opening than the one whose close the marker tells
+// of; empty if there is none. An opening that was interrupted before its
+// MANIFEST was in use leaves one log, whose number is smaller than the
+// MANIFEST's, with an empty batch in it at most. The first log of any other
+// opening has the index's records, and the logs that follow have larger
+// numbers.
 std::string LaterLog(Env* env, const Marker& marker,
                      const std::string& directory, const std::string& wal_dir) {
   constexpr uint64_t kMaxWithoutBatch = 128;
   const FileLeft& last = marker.files.back();
   std::set<std::string> logs;
-  // Nothing is known of logs after a kill, and of their sizes where RocksDB
-  // uses them again or maps them.
+  // Nothing is known of logs after a kill, nor of their sizes where RocksDB
+  // recycles or maps them.
   if (last.least_bytes == 0 || marker.files.size() == 1 ||
       !ListLogFiles(env, wal_dir, &logs).ok()) {
     return "";
@@ -150,7 +153,7 @@ std::vector<FileLeft> ManifestLeft(rocksdb::DB* db) {
       !db->GetEnv()->GetFileSize(path, &file.least_bytes).ok()) {
     return {};
   }
-  // Such a file is cut to its size when it is closed.
+  // RocksDB cuts a mapped file to its size when it closes it.
   if (db->GetDBOptions().allow_mmap_writes) file.least_bytes = 0;
   return {file};
 }
@@ -172,9 +175,9 @@ std::vector<FileLeft> FilesLeft(rocksdb::DB* db) {
     if (number >= least) needed.emplace_back(number, log);
   }
   std::sort(needed.begin(), needed.end());
-  // A file that is used again keeps its old size for a while; one that is
-  // mapped is cut to its size when it is closed. The seal is synced, so else
-  // all of the last one is there.
+  // A recycled file keeps its old size for a while; a mapped one is cut to its
+  // size when it is closed. All of any other last log is there, since the seal
+  // is synced.
   const bool sizes_count = db->GetDBOptions().recycle_log_file_num == 0 &&
                            !db->GetDBOptions().allow_mmap_writes;
   for (const auto& [number, log] : needed) {
@@ -196,10 +199,10 @@ bool IsManifestLeft(const Marker& marker, const std::string& manifest) {
 
 std::string LostLogOf(Env* env, const Marker& marker,
                       const std::string& wal_dir, const std::string& manifest) {
-  // Without a MANIFEST nobody has opened it since.
+  // If CURRENT is not there, nobody has opened the database since.
   if (!manifest.empty() && !IsManifestLeft(marker, manifest)) return "";
-  // After a kill nothing is known of the log, but that there was one: RocksDB
-  // begins it with the opening that the MANIFEST is of.
+  // After a kill nothing is known of the log except that there was one: RocksDB
+  // begins it in the opening that the MANIFEST is of.
   std::set<std::string> logs;
   if (marker.files.size() == 1 && ListLogFiles(env, wal_dir, &logs).ok() &&
       logs.empty()) {

@@ -1,7 +1,7 @@
-// Files without which RocksDB opens a database all the same: a log that is not
-// there it takes for one that never was, one that is damaged for one that ends
+// Checks files without which RocksDB opens a database all the same. RocksDB
+// takes a missing log for one that never was, a damaged log for one that ends
 // there, and a MANIFEST that is cut short for an earlier state. The marker
-// names them as the last close left them.
+// names these files as the last close left them.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_FILES_LEFT_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_FILES_LEFT_H_
@@ -16,45 +16,47 @@
 
 namespace rocksync {
 
-// The MANIFEST of an open database, none if it cannot be read.
+// Returns the MANIFEST of an open database; nothing if it cannot be read.
 std::vector<FileLeft> ManifestLeft(rocksdb::DB* db);
 
-// The MANIFEST and the files of the log that the next opening needs. Reads the
+// Returns the MANIFEST and the log files that the next opening needs. Reads the
 // log. REQUIRES: the database is sealed (seal.h).
 std::vector<FileLeft> FilesLeft(rocksdb::DB* db);
 
-// What is lost of the files that the marker names.
+// Which of the files that the marker names are lost.
 enum class Loss {
   kNone,
-  kLog,    // of the log alone, and the index has all that it said
-  kState,  // of the MANIFEST, or of a newer state over which this one was put;
-           // or nothing is known of the index
+  kLog,    // a part of the log; all index entries are in tables
+  kState,  // a part of the MANIFEST, or of a newer state over which this one
+           // was put; or of a log that index entries may have been in
 };
 
-// Whether the files that the marker names are as they were left. Says nothing,
-// and OK, once somebody else has opened the database. `manifest` is what
-// CURRENT holds. Reads the log.
+// Checks whether the files that the marker names are as they were left. Returns
+// OK without a check once somebody else has opened the database. `manifest` is
+// the content of CURRENT. Reads the log.
 //
-// Aborted: they are not, or this is the rest of one of which they were not.
-// Only a new replica may go on from there.
+// Returns Aborted, with `*loss`, if they are not, or if this is what was left
+// after such a loss (Marker::rest). Only a new replica may go on from there.
 rocksdb::Status CheckFilesLeft(rocksdb::Env* env, const Marker& marker,
                                const std::string& directory,
                                const std::string& wal_dir,
                                const std::string& manifest, Loss* loss);
 
-// A file of the log that the marker names and that is not as it was left, and
-// why; empty: there is none, or nothing is known.
+// Returns a log file that the marker names and that is not as it was left, and
+// why; empty if there is none, or nothing is known.
 std::string LostLogOf(rocksdb::Env* env, const Marker& marker,
                       const std::string& wal_dir, const std::string& manifest);
 
-// Whether the current MANIFEST is the one that the marker names.
+// Returns whether the current MANIFEST is the one that the marker names.
 bool IsManifestLeft(const Marker& marker, const std::string& manifest);
 
-// How a new replica goes on from what there is of the log.
+// The recovery mode with which a new replica goes on from what is left of the
+// log.
 inline constexpr rocksdb::WALRecoveryMode kSalvageRecovery =
     rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
 
-// Notes in the marker that what is left is gone on with, before RocksDB writes.
+// Notes in the marker, before RocksDB writes, that a new replica goes on from
+// what is left.
 rocksdb::Status NoteSalvage(rocksdb::Env* env, const std::string& directory,
                             Loss loss);
 

@@ -33,7 +33,8 @@ class RecordReader {
                     bytes);
   }
 
-  // NotFound leaves `*record` alone and sets `*found` to false.
+  // Reads a record. If there is none, returns OK with `*found` false, and
+  // leaves `*record` alone.
   template <typename Record>
   Status Read(std::string_view record_name, Record* record, bool* found) const {
     std::string bytes;
@@ -51,7 +52,7 @@ class RecordReader {
     return status;
   }
 
-  // NotFound: an index that lacks it is not whole.
+  // Reads a record that every whole index has. NotFound: it is missing.
   template <typename Record>
   Status Need(std::string_view record_name, Record* record) const {
     bool found = false;
@@ -65,7 +66,7 @@ class RecordReader {
   ColumnFamilyHandle* const index_;
 };
 
-// NotFound: one is missing that every opening writes.
+// Reads the other records. NotFound: one is missing that every opening writes.
 Status ReadRest(const RecordReader& records, Opened* opened,
                 ProvenanceFacts* traces, std::optional<SealRecord>* seal) {
   bool found = false;
@@ -94,7 +95,7 @@ Status ReadRest(const RecordReader& records, Opened* opened,
   }
   if (!status.ok()) return status;
   status = records.Get(kSweptRecord, &bytes);
-  // Unknown: swept once more than need be.
+  // If unknown, the index is swept once more than need be.
   if (status.ok() && !DecodeSwept(bytes, &opened->swept)) opened->swept = 0;
   return status.IsNotFound() ? Status::OK() : status;
 }

@@ -1,5 +1,4 @@
-// The records that an index keeps of itself, as an opening reads and writes
-// them.
+// Reads and writes the records that an index keeps of itself, in an opening.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_INDEX_RECORDS_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_INDEX_RECORDS_H_
@@ -15,10 +14,11 @@
 
 namespace rocksync {
 
-// Reads all of them into `opened`, `traces` and `seal` (none, if there is
-// none). OK with `traces->index_complete` false: the index is not whole, and
-// what was read means nothing. Refused: an index of another format, of another
-// cluster, or of another secret. `name` is the database's.
+// Reads all records into `*opened`, `*traces` and `*seal` (nullopt if there is
+// none). `name` is the database's. Returns OK with `traces->index_complete`
+// false if the index is not whole; then what was read means nothing. Returns
+// NotSupported for an index of another format, and InvalidArgument for one of
+// another cluster or another secret.
 rocksdb::Status ReadIndexRecords(rocksdb::DB* db,
                                  rocksdb::ColumnFamilyHandle* index,
                                  const ReplicatedDBOptions& replication,
@@ -26,15 +26,15 @@ rocksdb::Status ReadIndexRecords(rocksdb::DB* db,
                                  ProvenanceFacts* traces,
                                  std::optional<SealRecord>* seal);
 
-// Writes them as `opened` has them, synced, and takes the seal away, in one
+// Writes the records as `opened` has them, synced, and removes the seal, in one
 // batch.
 rocksdb::Status WriteIndexRecords(rocksdb::DB* db,
                                   rocksdb::ColumnFamilyHandle* index,
                                   const ReplicatedDBOptions& replication,
                                   const Opened& opened);
 
-// Takes the digests that were sealed with the entries into `opened`, unless
-// some do not read: they can be had again from the entries.
+// Reads the digests that were sealed with the entries into `*opened`, unless
+// some do not read: they can be computed from the entries again.
 void ReadSealedDigests(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
                        Opened* opened);
 

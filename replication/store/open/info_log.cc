@@ -23,7 +23,7 @@ using rocksdb::IODebugContext;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
-// One line, as RocksDB writes it: time, thread, text.
+// Formats one line as RocksDB writes it: time, thread, text.
 std::string Line(const char* format, va_list arguments) {
   timeval now;
   gettimeofday(&now, nullptr);
@@ -50,7 +50,7 @@ std::string Line(const char* format, va_list arguments) {
 
 class InfoLog final : public rocksdb::Logger {
  public:
-  // `file` may be null: it could not be made.
+  // `file` is null if it could not be made.
   explicit InfoLog(std::unique_ptr<FSWritableFile> file)
       : file_(std::move(file)) {}
   ~InfoLog() override { Close().PermitUncheckedError(); }
@@ -112,8 +112,8 @@ std::shared_ptr<rocksdb::Logger> NewInfoLog(const rocksdb::DBOptions& options,
       std::make_shared<InfoLogFileSystem>(options.env->GetFileSystem()));
   with_ours.env = env.get();
   std::shared_ptr<rocksdb::Logger> log;
-  // The directory, the names of older files and when a new one begins are
-  // RocksDB's matter.
+  // RocksDB chooses the directory, the names of older files and when a new one
+  // begins.
   const rocksdb::Status status =
       rocksdb::CreateLoggerFromOptions(name, with_ours, &log);
   if (!status.ok() || log == nullptr) log = std::make_shared<InfoLog>(nullptr);

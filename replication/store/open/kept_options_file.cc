@@ -17,8 +17,8 @@ using rocksdb::Status;
 
 constexpr std::string_view kDBOptions = "[DBOptions]\n";
 
-// The line of a DBOption: its begin and its length. RocksDB leaves one out that
-// is empty.
+// Returns the begin and the length of a DBOption's line. RocksDB writes no line
+// for an empty option.
 std::pair<size_t, size_t> LineOf(const std::string& bytes,
                                  const std::string& option) {
   const size_t found = bytes.find("\n  " + option + "=");
@@ -26,7 +26,7 @@ std::pair<size_t, size_t> LineOf(const std::string& bytes,
   return {found + 1, bytes.find('\n', found + 1) - found};
 }
 
-// REQUIRES: a line of such an option.
+// Returns the option's value. REQUIRES: `line` is such a line, or empty.
 std::string ValueIn(const std::string& line) {
   const size_t value = line.find('=') + 1;
   return line.empty() ? "" : line.substr(value, line.size() - value - 1);
@@ -66,7 +66,7 @@ Status KeptOptionsFile::PutBack() const {
   if (!any_) return RemoveFile(env_, directory_, name);
   std::string bytes = bytes_;
   const size_t section = bytes.find(kDBOptions);
-  // Damaged: what RocksDB wrote can be read.
+  // The file that was read is damaged; the one that RocksDB wrote is not.
   if (section == std::string::npos) return status;
   const auto place = [&](const std::string& line) {
     const std::string path = ValueIn(line);
@@ -80,7 +80,7 @@ Status KeptOptionsFile::PutBack() const {
     bytes.erase(before, length_before);
     bytes.insert(section + kDBOptions.size(), here);
   }
-  // Not before: it is a section further up.
+  // The version comes last, as its section is further up.
   if (IsOfNewerRocksDB(written, bytes)) {
     const auto [now, length] = LineOf(written, "rocksdb_version");
     const auto [before, length_before] = LineOf(bytes, "rocksdb_version");

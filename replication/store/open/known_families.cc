@@ -24,10 +24,10 @@ bool MayDiscard(const ReplicatedDBOptions& replication,
 
 struct Sample {
   int pairs = 0;
-  int missing = 0;  // entries of them
+  int missing = 0;  // entries of these pairs
 };
 
-// A pair that cannot be read says nothing.
+// Looks up entries of the first pairs. An unreadable pair tells nothing.
 Sample SampleEntries(const IndexReader& reader, ColumnFamilyHandle* handle,
                      const FamilyRecord& record) {
   constexpr int kPairs = 8;
@@ -49,7 +49,7 @@ Sample SampleEntries(const IndexReader& reader, ColumnFamilyHandle* handle,
   return sample;
 }
 
-// Reads the index until it finds one.
+// Looks for an entry of the family. Reads the index until it finds one.
 Status HoldsEntriesOf(const IndexReader& reader, uint32_t family_id,
                       bool* holds) {
   rocksdb::ReadOptions options;
@@ -115,7 +115,7 @@ Status LookForMissingEntries(const ReplicatedDBOptions& replication,
     const Sample sample = SampleEntries(reader, *handle, record);
     if (sample.missing == 0) continue;
     missing->any = true;
-    // With some of them there, only a part is missing, as after corruption.
+    // If some entries are there, only a part is missing, as after corruption.
     bool holds = sample.missing < sample.pairs;
     const Status status =
         holds ? Status::OK() : HoldsEntriesOf(reader, record.id, &holds);

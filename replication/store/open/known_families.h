@@ -1,5 +1,5 @@
-// What an opening checks of the families that the index knows: that none of
-// them goes by omission, and that the index still knows what is in them.
+// Checks the families that the index knows: none of them may go by omission,
+// and the index must still know what is in them.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_KNOWN_FAMILIES_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_KNOWN_FAMILIES_H_
@@ -16,9 +16,10 @@
 
 namespace rocksync {
 
-// Refused, unless discard_history_of names it: a family that was replicated at
-// the last opening and now is not, is not there, or is another one of the same
-// name. `handles` are those of `families`; `name` is the database's.
+// Returns InvalidArgument if a family that was replicated at the last opening
+// is not replicated now, is not there, or is another one of the same name,
+// unless discard_history_of names it. `handles` are those of `families`; `name`
+// is the database's.
 rocksdb::Status CheckKnownFamilies(
     const ReplicatedDBOptions& replication, const std::string& name,
     const std::vector<FamilyRecord>& known,
@@ -26,14 +27,14 @@ rocksdb::Status CheckKnownFamilies(
     const std::vector<rocksdb::ColumnFamilyHandle*>& handles);
 
 struct MissingEntries {
-  bool any = false;  // a pair has none, though its family was read to its end
-  // Of these the index has no entry at all, and may go without.
+  bool any = false;  // a pair of a family that was read to its end has none
+  // Families of which the index has no entry at all, as options allow.
   std::set<uint32_t> lost_families;
 };
 
-// Reads the first pairs of each family and their entries. A family of which the
-// index has no entry at all is refused, unless discard_history_of names it or
-// adopt_after_index_loss is set. REQUIRES: there was no foreign write.
+// Reads the first pairs of each family and their entries. Returns Corruption if
+// the index has no entry at all of a family, unless discard_history_of names it
+// or adopt_after_index_loss is set. REQUIRES: there was no foreign write.
 rocksdb::Status LookForMissingEntries(
     const ReplicatedDBOptions& replication, const std::string& name,
     const IndexReader& reader, const std::vector<FamilyRecord>& known,

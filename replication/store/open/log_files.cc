@@ -25,8 +25,8 @@ bool IsLog(std::string_view name) {
   });
 }
 
-// OK, and no names, if the directory is not there; IOError if that cannot be
-// seen.
+// Lists a directory. Returns OK without names if it is not there, and IOError
+// if that cannot be seen.
 Status List(Env* env, const std::string& directory,
             std::vector<std::string>* names) {
   const Status status = env->GetChildren(directory, names);
@@ -34,7 +34,7 @@ Status List(Env* env, const std::string& directory,
   return CheckMayReach(directory);
 }
 
-// `*same`: the two files hold the same bytes.
+// Sets `*same` to whether the two files hold the same bytes.
 Status Compare(Env* env, const std::string& left, const std::string& right,
                bool* same) {
   constexpr size_t kBlock = 1 << 20;
@@ -148,7 +148,7 @@ Status CheckLogIsThere(Env* env, const Marker& marker,
 Status CheckNothingIsThere(Env* env, const std::string& directory) {
   std::vector<std::string> names;
   const Status status = List(env, directory, &names);
-  // Of a database that was being made, and nothing was written to.
+  // A creation that was interrupted leaves this file, and no data.
   constexpr std::string_view kFirstManifest = "MANIFEST-000001";
   const bool has_marker =
       std::find(names.begin(), names.end(), kMarkerFileName) != names.end();

@@ -1,5 +1,5 @@
-// Whether the files of a database are where an opening will look for them.
-// RocksDB takes a log that is not there for one that never was.
+// Checks whether the files of a database are where an opening looks for them.
+// RocksDB takes a missing log for one that never was.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_LOG_FILES_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_LOG_FILES_H_
@@ -16,54 +16,58 @@
 
 namespace rocksync {
 
-// Names of the write-ahead log's files in a directory; none if it is not there.
+// Lists the names of the write-ahead log's files in a directory; none if it is
+// not there.
 rocksdb::Status ListLogFiles(rocksdb::Env* env, const std::string& directory,
                              std::set<std::string>* names);
 
-// A table has one of two endings: RocksDB reads LevelDB's, too, and deletes
-// what it does not know with either.
+// Returns whether a file is a table or a blob file, by its name. RocksDB reads
+// tables with LevelDB's extension (.ldb), too, and deletes unknown files with
+// either one.
 bool IsTableOrBlob(std::string_view name);
 
-// Of a name that ListLogFiles found. Names have leading zeros, up to some
-// number of digits, so they do not sort as numbers.
+// Returns the number in a name that ListLogFiles found. Names have leading
+// zeros, up to some number of digits, so they do not sort as numbers.
 uint64_t LogNumber(const std::string& log);
 
-// InvalidArgument: a log file of `written_to` that holds anything is not in
-// `wal_dir`, or another one has its name there, or `wal_dir` holds others
-// beside. Reads them. Without a log in `written_to` (it was moved) nothing is
-// known.
+// Checks that `wal_dir` holds the log that was written to `written_to`. Returns
+// InvalidArgument if it lacks a log file that is not empty, has another file of
+// that name, or has further log files. Reads the files. If there is no log in
+// `written_to` (it was moved), nothing is known.
 rocksdb::Status CheckLogIsTheSame(rocksdb::Env* env,
                                   const std::string& directory,
                                   const std::string& written_to,
                                   const std::string& wal_dir);
 
-// InvalidArgument: `wal_dir` lacks log files that are where the last opening
-// had them, or has other ones of their names, as of another database. Reads
-// those. Aborted: it has none at all, and `may_be_lost` is not set. Of a
-// directory that was moved or copied nothing is known. Paths are absolute.
+// Checks that `wal_dir` holds the last opening's log. Returns InvalidArgument
+// if it lacks log files that are where that opening had them, or has other
+// files of their names, as of another database; reads those. Returns Aborted if
+// it has no log at all and `may_be_lost` is not set. Nothing is known of a
+// directory that was moved or copied. Paths are absolute.
 rocksdb::Status CheckLogIsThere(rocksdb::Env* env, const Marker& marker,
                                 const std::string& directory,
                                 const std::string& wal_dir, bool may_be_lost);
 
-// Corruption: there is no CURRENT, but tables, a log or a MANIFEST. RocksDB
-// would begin an empty database, and delete them. A MANIFEST-000001 alone is
-// what a creation leaves that was interrupted. InvalidArgument: the
-// directory is one of another database's paths, by the file ROCKSYNC.owner.
+// Checks a directory without a CURRENT. Returns Corruption if tables, a log or
+// a MANIFEST are there: RocksDB would make an empty database, and delete them.
+// A MANIFEST-000001 alone is allowed, as an interrupted creation leaves it.
+// Returns InvalidArgument if the directory is one of another database's paths,
+// by the file ROCKSYNC.owner.
 rocksdb::Status CheckNothingIsThere(rocksdb::Env* env,
                                     const std::string& directory);
 
-// Refused: there are log files, for a database that is new. RocksDB refuses
-// them as well, but has made the database by then, and the next opening would
-// take the log of another database for its own. Tables, too: RocksDB would
-// delete them there.
+// Returns InvalidArgument if there are log files in `wal_dir`, for a database
+// that is new. RocksDB refuses them as well, but has made the database by then,
+// and the next opening would take another database's log for its own. Tables
+// are refused, too: RocksDB would delete them there.
 rocksdb::Status CheckNoLogIsThere(rocksdb::Env* env,
                                   const std::string& directory,
                                   const std::string& wal_dir);
 
-// NotSupported: the file system of `options` makes log files that cannot be
-// synced while they are written to (NewMemEnv). RocksDB opens a database there,
-// and a sync fails later. Makes a file in the log's directory and takes it away
-// again; says OK where it cannot.
+// Returns NotSupported if the file system of `options` makes log files that
+// cannot be synced while they are written to (NewMemEnv). RocksDB opens a
+// database there, and a sync fails later. Makes a file in the log's directory
+// and removes it again; returns OK where it cannot.
 rocksdb::Status CheckLogCanBeSynced(const rocksdb::DBOptions& options,
                                     const std::string& directory);
 

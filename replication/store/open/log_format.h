@@ -1,7 +1,7 @@
-// How RocksDB frames the records of its logs, the MANIFEST among them: its
-// db/log_format.h. A file is blocks of records, none of which crosses the end
-// of a block. A record begins with a checksum (4 bytes), its length (2) and its
-// type (1).
+// Describes how RocksDB frames the records of its logs, the MANIFEST among them
+// (its db/log_format.h). A file is blocks of records, none of which crosses the
+// end of a block. A record begins with a checksum (4 bytes), its length (2) and
+// its type (1).
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_LOG_FORMAT_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_LOG_FORMAT_H_
@@ -15,7 +15,7 @@ namespace rocksync {
 inline constexpr size_t kLogBlockBytes = 32768;
 inline constexpr size_t kRecordHeaderBytes = 7;
 
-// Of a record, of which at least the header is there.
+// The length and the type of a record, of which at least the header is there.
 inline size_t RecordLength(std::string_view record) {
   return static_cast<uint8_t>(record[4]) |
          size_t{static_cast<uint8_t>(record[5])} << 8;
@@ -24,13 +24,13 @@ inline uint8_t RecordType(std::string_view record) {
   return static_cast<uint8_t>(record[6]);
 }
 
-// Which part of what was written at once a record has.
+// Which part of a logical record a physical record holds.
 enum class RecordPart { kAll, kFirst, kMiddle, kLast, kNone };
 
 inline RecordPart PartOf(uint8_t type) {
   switch (type) {
     case 1:
-    case 5:  // from here on of records that name their log
+    case 5:  // types 5 to 8 are of records that name their log
       return RecordPart::kAll;
     case 2:
     case 6:

@@ -10,16 +10,17 @@
 namespace rocksync {
 namespace {
 
-// In records that name the log, between the header and what the length counts.
+// The log's number, between the header and what the length counts, in records
+// that name it.
 constexpr size_t kNumberBytes = 4;
-// What stands in front of all others, and names no number in any case.
+// The type of a record in front of all others, which never names a number.
 constexpr uint8_t kSetCompressionType = 9;
 
 bool NamesTheLog(uint8_t type) {
   switch (type) {
     case 5:    // all of a batch
     case 6:    // its first part
-    case 7:    // one in the middle
+    case 7:    // a middle part
     case 8:    // its last part
     case 11:   // sizes of timestamps
     case 131:  // the log before this one
@@ -50,7 +51,7 @@ constexpr std::array<uint32_t, 256> kCrc32cOfByte = [] {
   return table;
 }();
 
-// CRC-32C, as RocksDB masks it where it is stored.
+// Returns the CRC-32C of `bytes`, masked as RocksDB stores it.
 uint32_t MaskedCrc32c(std::string_view bytes) {
   uint32_t crc = UINT32_MAX;
   for (const char c : bytes) {
@@ -64,7 +65,7 @@ bool IsKnown(uint8_t type) {
   return (type >= 1 && type <= 11) || type == 130 || type == 131;
 }
 
-// Counts block by block.
+// Counts the sound batches of a log, block by block.
 class SoundBatchCounter {
  public:
   SoundBatchCounter(uint64_t number, uint64_t known)
@@ -78,7 +79,7 @@ class SoundBatchCounter {
       if (bytes == 0) {
         damaged_ = true;
         begun_ = false;
-        block.remove_prefix(1);  // a length that is damaged leads nowhere
+        block.remove_prefix(1);  // a length may be damaged: try the next byte
         continue;
       }
       See(block.substr(0, bytes));
@@ -87,7 +88,7 @@ class SoundBatchCounter {
   }
 
  private:
-  // Of the record that begins here; 0: none that is sound does.
+  // Returns the size of the sound record that begins here; 0 if none does.
   size_t RecordBytes(std::string_view block) const {
     const uint8_t type = RecordType(block);
     const size_t bytes = kRecordHeaderBytes +
@@ -102,7 +103,7 @@ class SoundBatchCounter {
 
   void See(std::string_view record) {
     const uint8_t type = RecordType(record);
-    // What is left of an earlier log in a file that is used again is its end.
+    // In a recycled file, records of an earlier log end this one.
     if (NamesTheLog(type) &&
         Fixed32(record.substr(kRecordHeaderBytes)) != number_) {
       begun_ = false;
@@ -111,7 +112,7 @@ class SoundBatchCounter {
     const RecordPart part = PartOf(type);
     if (part == RecordPart::kNone) return;
     const bool begins = part == RecordPart::kAll || part == RecordPart::kFirst;
-    // A begun one without its end; or a part without its beginning.
+    // A batch was begun and has no end; or a part has no beginning.
     if (begins == begun_) damaged_ = true;
     const bool whole = begins || begun_;
     begun_ =
@@ -124,8 +125,8 @@ class SoundBatchCounter {
   const uint32_t number_;
   const uint64_t known_;
   SoundBatches batches_;
-  bool begun_ = false;    // a batch, whose other parts are to follow
-  bool damaged_ = false;  // what was before
+  bool begun_ = false;    // of a batch whose other parts are to follow
+  bool damaged_ = false;  // a place before this one
 };
 
 }  // namespace

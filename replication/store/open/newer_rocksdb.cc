@@ -18,7 +18,7 @@ using RocksDBVersion = std::array<unsigned, 3>;
 
 constexpr RocksDBVersion kOurs = {ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH};
 
-// The beginning of an OPTIONS file, where the version is.
+// How much of the beginning of an OPTIONS file holds the version.
 constexpr size_t kHeadBytes = 4096;
 
 bool ParseVersion(std::string_view text, RocksDBVersion* version) {
@@ -40,7 +40,7 @@ std::string Text(const RocksDBVersion& version) {
          std::to_string(version[2]);
 }
 
-// Of an OPTIONS file. False: it does not say.
+// Reads the version in an OPTIONS file. False: it has none.
 bool VersionIn(std::string_view text, RocksDBVersion* version) {
   constexpr std::string_view kKey = "rocksdb_version=";
   const size_t at = text.substr(0, kHeadBytes).find(kKey);
@@ -48,7 +48,7 @@ bool VersionIn(std::string_view text, RocksDBVersion* version) {
          ParseVersion(text.substr(at + kKey.size()), version);
 }
 
-// Of the latest OPTIONS file. False: there is none, or it does not say.
+// Reads the version in the latest OPTIONS file. False: there is none.
 bool VersionOf(Env* env, const std::string& directory,
                RocksDBVersion* version) {
   std::string name;
@@ -63,7 +63,8 @@ bool VersionOf(Env* env, const std::string& directory,
   return VersionIn(head.ToStringView(), version);
 }
 
-// Than this program's; patch releases apart, which read one another's files.
+// Returns whether a version is newer than this program's, patch releases apart,
+// which read one another's files.
 bool IsNewerRelease(RocksDBVersion version) {
   version[2] = 0;
   return version > kOurs;

@@ -1,4 +1,4 @@
-// What an opening found out before there is a store (opening.h).
+// What an opening has found out before there is a store (opening.h).
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_OPENED_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_OPENED_H_
@@ -34,11 +34,11 @@ struct Opened {
   std::shared_ptr<FileWatch> files;   // a listener of the database
   GcState gc;
   uint64_t swept = 0;  // the stable time of the last finished sweep
-  std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be read
-  LeafDigests::Tombstones tombstones;           // of the same
+  std::unique_ptr<LeafDigests::Leaves> leaves;  // null: to be computed
+  LeafDigests::Tombstones tombstones;           // valid if `leaves` is set
   LeafQuarantined quarantined;
-  // By RocksDB, behind a damaged place, in this opening and those that
-  // kDroppedBatchesFileName tells of.
+  // Batches that RocksDB dropped behind a damaged place of the log, in this
+  // opening and those that kDroppedBatchesFileName tells of.
   uint64_t log_batches_dropped = 0;
 };
 

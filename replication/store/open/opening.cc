@@ -51,7 +51,8 @@ Status NameNotOpened(const Status& status, const std::string& name) {
                                           status.ToString());
 }
 
-// One opening, step by step. Destroys what it opened unless it is released.
+// Does one opening, step by step. Destroys what it opened unless it is
+// released.
 class Opening {
  public:
   Opening(const rocksdb::DBOptions& options,
@@ -69,8 +70,7 @@ class Opening {
  private:
   Status BeginSalvage();
   Status OpenDatabase(const std::vector<ColumnFamilyDescriptor>& families);
-  // What is to be known of the database that is open, and then to be written
-  // to it.
+  // Reads what has to be known of the open database, and then writes to it.
   Status TakeUp(const std::vector<ColumnFamilyDescriptor>& families);
   Status ReadRecords();
   Status JudgeProvenance();
@@ -101,16 +101,16 @@ class Opening {
 
   Opened opened_;
   bool fresh_index_ = true;
-  bool renewed_ = false;  // opened as another replica than it says
+  bool renewed_ = false;  // becomes another replica than its index says
   bool recheck_ = false;  // data and index may be of different moments
-  std::set<uint32_t> lost_families_;  // of which the index knows nothing more
+  std::set<uint32_t> lost_families_;  // those that the index has no entry of
   std::optional<SealRecord> seal_;    // of the last close, if it was clean
   ClosedWrites foreign_;
 };
 
 Opening::~Opening() {
   if (db_ == nullptr) {
-    // RocksDB has not opened it, so that it has nothing there.
+    // RocksDB has not opened the database, so it has no files in these paths.
     RestoreOwners(options_.env, former_owners_);
     return;
   }
@@ -140,8 +140,8 @@ Status Opening::Run(const std::vector<ColumnFamilyDescriptor>& families) {
       std::make_unique<ElementHasher>(replication_.cluster_secret);
   opened_.completion =
       std::make_shared<HashCompletionFactory>(replication_.cluster_secret);
-  // Before anything takes RocksDB's lock: to give it back would take it from
-  // another opening in this process.
+  // The claim comes before anything takes RocksDB's lock: to release that lock
+  // would take it from another opening in this process.
   Status status = DirectoryClaim::Take(options_.env, name_, &opened_.claim);
   if (status.ok()) {
     status = ReadDirectoryState(options_, replication_, name_, predecessor_,
@@ -172,9 +172,9 @@ Status Opening::TakeUp(const std::vector<ColumnFamilyDescriptor>& families) {
     status = CheckKnownFamilies(replication_, name_, opened_.family_records,
                                 families, handles_);
   }
-  // Until the id that was intended is removed: one that was made meanwhile
-  // would be lost. It is not refused without the lock, as by a file system of
-  // its own.
+  // The lock is held until the intended id is removed: an id that was made
+  // meanwhile would be lost. Nothing is refused where there is no such lock, as
+  // on some file systems.
   std::optional<IntendedIdLock> taking_up;
   if (status.ok() && (fresh_index_ || renewed_)) taking_up.emplace(name_);
   if (status.ok()) status = CheckIdentity();
@@ -182,7 +182,7 @@ Status Opening::TakeUp(const std::vector<ColumnFamilyDescriptor>& families) {
   if (status.ok() && !fresh_index_ && !foreign_.changed)
     status = LookForEntries();
   if (recheck_) {
-    // Nothing shows who wrote the pairs that disagree: all of them are
+    // Nothing shows who wrote the pairs that disagree, so all of them are
     // quarantined.
     foreign_.any = true;
     foreign_.last_known_sequence = UINT64_MAX;
@@ -198,17 +198,18 @@ Status Opening::TakeUp(const std::vector<ColumnFamilyDescriptor>& families) {
     status = InheritPeers(*predecessor_, db_, index_);
   }
   if (status.ok()) status = WriteMark();
-  // Once the database is a replica of its own, the record says nothing more.
+  // Once the database is a replica of its own, the clone's record says nothing
+  // more.
   if (status.ok() && before_.clone.has_value() && predecessor_ == nullptr) {
     status = RemoveCloneRecord(options_.env, name_);
   }
-  // Taken up; or left by an opening that was interrupted here.
+  // The id is taken up; or an opening that was interrupted here left the file.
   if (status.ok()) status = RemoveIntendedId(options_.env, name_);
   return status;
 }
 
-// Once RocksDB has opened what is left, the files do not show the loss any
-// more.
+// Notes the loss in the marker: once RocksDB has opened what is left, the files
+// do not show it any more.
 Status Opening::BeginSalvage() {
   const DirectoryLock lock(options_.env, name_);
   return lock.status().ok()
@@ -220,17 +221,17 @@ Status Opening::OpenDatabase(
     const std::vector<ColumnFamilyDescriptor>& families) {
   std::vector<ColumnFamilyDescriptor> all = families;
   Status status = FitWriteBufferBudget(families, &options_);
-  opened_.indexed.directories = DirectoriesOf(options_, name_);
+  opened_.indexed.directories = DirectoriesOf(options_, name_, families);
   if (status.ok() && replication_.min_free_bytes > 0) {
-    status = CheckRoomToOpen(options_, name_);
+    status = CheckRoomToOpen(options_, name_, families);
   }
   if (!status.ok()) return status;
   if (options_.info_log == nullptr) {
     options_.info_log = NewInfoLog(options_, name_);
   }
-  // What a process that was killed left in its log may not be synced. RocksDB
-  // reads it again, and unless it flushes it, a later loss of power takes it
-  // and, since the log then ends there, all that was synced after it.
+  // What a killed process left in its log may not be synced. RocksDB replays
+  // it. Unless RocksDB also flushes it, a later loss of power takes it and,
+  // since the log then ends there, all that was synced after it.
   options_.avoid_flush_during_recovery = false;
   if (traces_.loss != Loss::kNone) {
     status = SalvageLog(options_, replication_, name_, families);
@@ -258,8 +259,8 @@ Status Opening::OpenDatabase(
     index_ = handles_.back();
     handles_.pop_back();
   }
-  // Of a database that was not there, a marker says nothing: DestroyDB leaves
-  // the file. With RocksDB's lock held nobody else changes it.
+  // A marker says nothing of a database that was not there: DestroyDB leaves
+  // the file. While RocksDB's lock is held nobody else changes it.
   return before_.has_database ? LookForMarker(options_.env, name_, &traces_)
                               : status;
 }
@@ -272,8 +273,8 @@ Status Opening::ReadRecords() {
                           &seal_);
 }
 
-// Whose data are these? After this either the index is one to go on with, or
-// there is none, or an empty one is to be made.
+// Decides whose data these are. After this either the index is one to go on
+// with, or there is none, or an empty one is to be made.
 Status Opening::JudgeProvenance() {
   std::string db_identity;
   const Status status = db_->GetDbIdentity(db_identity);
@@ -302,13 +303,13 @@ Status Opening::JudgeProvenance() {
     case Provenance::kRepaired:
       fresh_index_ = false;
       renewed_ = true;
-      // A clone is of one moment. Else data and index may not be, as in a
-      // backup without logs.
+      // A clone is of one moment. Data and index of other copies may not be, as
+      // in a backup without logs.
       recheck_ = !before_.clone.has_value();
       break;
   }
   if (!fresh_index_) return status;
-  // What a damaged index said is not gone on with.
+  // Nothing of what a damaged index said is kept.
   opened_.indexed.identity = {};
   opened_.indexed.identity.db_identity = db_identity;
   opened_.indexed.past = {};
@@ -323,12 +324,12 @@ Status Opening::JudgeProvenance() {
   return status;
 }
 
-// An index where there was none. The marker allows for both before anything is
-// made, so that a crash leaves what can be made again.
+// Makes an index where there was none. The marker allows for both states first,
+// so that a crash leaves what can be made again.
 Status Opening::MakeIndex() {
   Status status = NoteMarks({"", opened_.marker.marks.back()});
   if (status.ok() && before_.has_index && traces_.has_index) {
-    // The rest of one that is lost, or was being made.
+    // This is the rest of an index that is lost, or was being made.
     status = db_->DropColumnFamily(index_);
     db_->DestroyColumnFamilyHandle(index_).PermitUncheckedError();
     index_ = nullptr;
@@ -339,9 +340,9 @@ Status Opening::MakeIndex() {
   return status;
 }
 
-// Before RocksDB opens the database, and removes the log: this opening may end
-// before anybody has read its statistics. Without room for the file it goes on,
-// as the warning in LOG is there.
+// Notes what RocksDB drops of the log, before it opens the database and removes
+// the log: this opening may end before anybody has read its statistics. Goes on
+// if there is no room for the file, as LOG has the warning.
 void Opening::NoteWhatIsDropped() {
   DroppedBatches all = before_.dropped;
   rocksdb::Env* const env = options_.env;
@@ -355,8 +356,8 @@ void Opening::NoteWhatIsDropped() {
   opened_.log_batches_dropped = TotalOf(all);
 }
 
-// RocksDB has deleted the log by now, or will: only a peer, or a copy of the
-// log, has what was dropped.
+// Warns of dropped batches. RocksDB has deleted the log by now, or will: only a
+// peer, or a copy of the log, has what was dropped.
 void Opening::WarnOfDroppedBatches() const {
   const uint64_t dropped = TotalOf(before_.dropped);
   if (dropped == 0) return;
@@ -369,16 +370,18 @@ void Opening::WarnOfDroppedBatches() const {
       name_.c_str(), static_cast<unsigned long long>(dropped));
 }
 
-// A directory that was copied as it is has the marker, too. It is at home where
-// it was opened last, until its peers know better; the original may have been
-// moved as well, so the application has to say that it is a copy.
+// Returns whether the database was opened elsewhere before. A directory that
+// was copied as it is has the marker, too. It is at home where it was opened
+// last, until its peers know better; the original may have been moved as well,
+// so the application has to say that this is a copy.
 bool Opening::Elsewhere() const {
   const PlaceRecord& place = opened_.place;
   return !place.directory.empty() && !before_.directory.empty() &&
          place.directory != before_.directory;
 }
 
-// Whoever leaves the option on must not get a new replica with each opening.
+// Warns an application that leaves the option on: it must not get a new replica
+// with each opening.
 void Opening::WarnThatItStaysItself() const {
   rocksdb::Warn(
       db_->GetDBOptions().info_log,
@@ -430,7 +433,8 @@ Status Opening::CheckIdentity() {
                     .wal_dir = before_.wal_dir,
                     .marks = {NewMark()},
                     .files = ManifestLeft(db_),
-                    // Until the index says that it is another replica.
+                    // These two hold until the index says that it is another
+                    // replica.
                     .index_in_tables = traces_.loss == Loss::kLog,
                     .rest = traces_.loss != Loss::kNone};
   return Status::OK();
@@ -453,7 +457,7 @@ Status Opening::LookForForeignWrites() {
   }
   const bool unfinished =
       opened_.work.index_pass && opened_.work.sealed_sequence != UINT64_MAX;
-  // Where data and index may be of different moments, nothing of this holds.
+  // None of this holds where data and index may be of different moments.
   if ((foreign_.written || unfinished) && !recheck_) {
     search.NoteUntold(&opened_.foreign);
   }
@@ -495,12 +499,12 @@ Status Opening::NoteMarks(std::vector<std::string> marks) {
   return WriteMarker(options_.env, name_, marker);
 }
 
-// The order of marker.h.
+// Writes mark and records in the order of marker.h.
 Status Opening::WriteMark() {
   const std::string mark = opened_.marker.marks.back();
-  // Of a new replica the marker must not list the mark of its original: a crash
-  // between the two would leave a copy that passes for it. As it is, it would
-  // leave one that is refused again.
+  // The marker of a new replica must not list its original's mark: a crash
+  // between the two writes would leave a copy that passes for the original.
+  // This way it leaves a copy that is refused again.
   std::vector<std::string> marks = {mark};
   if (!renewed_) marks.insert(marks.begin(), fresh_index_ ? "" : traces_.mark);
   Status status = NoteMarks(std::move(marks));

@@ -1,5 +1,6 @@
-// What happens between RocksDB's Open and a working store: is this our index,
-// is it a copy, who wrote last, and what has to be read again?
+// Opens a database with its index, between RocksDB's Open and a working store.
+// Decides whether the index is this replica's or a copy's, who wrote last, and
+// what has to be read again.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_OPENING_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_OPENING_H_
@@ -16,8 +17,8 @@ namespace rocksync {
 
 // Opens the database with its index. On success the caller owns
 // `opened->indexed.db` (delete it last) and the handles. On error nothing stays
-// open. `predecessor`: the replica that goes on in this copy of another one,
-// which is never opened without it (ReplicatedDB::Resync); or null.
+// open. `predecessor` is the replica that goes on in this copy of another one,
+// or null; such a copy is never opened without it (ReplicatedDB::Resync).
 rocksdb::Status OpenIndexed(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name,

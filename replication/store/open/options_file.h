@@ -1,4 +1,4 @@
-// RocksDB's OPTIONS file of a database: with what its last opening opened it.
+// Reads RocksDB's OPTIONS file of a database: the options of its last opening.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_OPTIONS_FILE_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_OPTIONS_FILE_H_
@@ -10,22 +10,22 @@
 
 namespace rocksync {
 
-// What the newest OPTIONS file in `directory` says, which needs no MANIFEST.
-// NotFound: there is none. What RocksDB cannot
-// make by its name (comparators, merge operators and filters of an application)
-// is left at RocksDB's default.
+// Loads the newest OPTIONS file in `directory`, which needs no MANIFEST.
+// Returns NotFound if there is none. What RocksDB cannot make by its name
+// (comparators, merge operators and filters of an application) is left at
+// RocksDB's default.
 rocksdb::Status LoadOptionsFile(
     rocksdb::Env* env, const std::string& directory,
     rocksdb::DBOptions* options,
     std::vector<rocksdb::ColumnFamilyDescriptor>* families);
 
-// The newest OPTIONS file in `directory`, its name and its bytes. NotFound or
-// PathNotFound: there is none.
+// Reads the name and the bytes of the newest OPTIONS file in `directory`.
+// Returns NotFound or PathNotFound if there is none.
 rocksdb::Status ReadOptionsFile(rocksdb::Env* env, const std::string& directory,
                                 std::string* name, std::string* bytes);
 
-// What that file calls the merge operator of `family`, whether RocksDB can make
-// it or not; empty: it has none.
+// Reads what that file calls the merge operator of `family`, whether RocksDB
+// can make it or not; empty if it has none.
 rocksdb::Status MergeOperatorName(rocksdb::Env* env,
                                   const std::string& directory,
                                   const std::string& family, std::string* name);

@@ -17,7 +17,7 @@ using rocksdb::Status;
 
 constexpr char kArchiveName[] = "archive";
 
-// Or is to be one, as its id was made for it.
+// Returns whether `path` is a database, or is to be one, as its id was made.
 bool IsDatabase(Env* env, const std::string& path) {
   return env->FileExists(path + "/CURRENT").ok() ||
          env->FileExists(path + "/" + kIntendedIdFileName).ok();
@@ -27,8 +27,8 @@ bool HoldsFiles(Env* env, const std::string& path) {
   return HoldsTables(env, path) || HoldsLogs(env, path);
 }
 
-// The next directory above `path` that is a database's own; empty: there is
-// none, or the next is `directory`.
+// Returns the next directory above `path` that is a database's own; empty if
+// there is none, or the next is `directory`.
 std::string DatabaseAbove(Env* env, const std::string& path,
                           const std::string& directory) {
   const std::string own = WithoutLinks(directory);
@@ -41,8 +41,8 @@ std::string DatabaseAbove(Env* env, const std::string& path,
   return "";
 }
 
-// The database that has its log or tables in `path`, by the file in it; empty:
-// none. The file of a copy says nothing of where it is.
+// Returns the database whose log or tables are in `path`, by the file in it;
+// empty if there is none. The file of a copy says nothing of where it is.
 std::string DatabaseNamedIn(Env* env, const std::string& path) {
   PathOwner owner;
   return ReadOwner(env, path, kOwnerFileName, &owner).ok() &&
@@ -51,7 +51,7 @@ std::string DatabaseNamedIn(Env* env, const std::string& path) {
              : "";
 }
 
-// By the file in it.
+// Finds the owner of `path` by the file in it.
 Status FindNamedOwner(Env* env, const std::string& path,
                       const std::string& directory, FoundOwner* found) {
   PathOwner owner;
@@ -63,8 +63,8 @@ Status FindNamedOwner(Env* env, const std::string& path,
   const bool has_token = own.token != 0 && own.token == owner.token;
   const bool is_here = owner.database.Is(NameOf(directory));
   const bool was_copied = !owner.path.Is(NameOf(path));
-  // Copied with the database's own directory, and all that is in either, or
-  // carried elsewhere: then it is not the only one that says so.
+  // The file was copied with the database's own directory, and all that is in
+  // either, or carried elsewhere: it is not the only one that says so.
   if (has_token && was_copied) return status;
   if (has_token && is_here) {
     found->ownership = Ownership::kOwn;
@@ -175,7 +175,7 @@ Status FindOwner(Env* env, const std::string& path,
   if (!status.ok() && !status.IsNotFound()) return status;
   if (found->ownership != Ownership::kNobodys) return Status::OK();
   const std::string log = ArchivedLog(path);
-  // Of a database that no opening of the library has seen.
+  // A database that no opening of the library has seen has no such file.
   const std::string above = DatabaseAbove(env, path, directory);
   if (!above.empty()) {
     const bool is_used = !log.empty() || HoldsFiles(env, path);
@@ -193,7 +193,7 @@ Status FindArchiveOwner(Env* env, const std::string& path,
   const std::string archive = path + "/" + kArchiveName;
   PathOwner owner;
   Status status = ReadOwner(env, archive, kOwnerFileName, &owner);
-  // Copied with the log's directory, it says nothing of this one.
+  // A file that was copied with the log's directory says nothing of this one.
   if (status.ok() && owner.path.Is(NameOf(archive))) {
     status = FindNamedOwner(env, archive, directory, found);
   }

@@ -16,7 +16,7 @@
 namespace rocksync {
 namespace {
 
-// By which a lease is ahead of the clock.
+// How far a lease is ahead of the clock.
 constexpr uint64_t kLeaseMs = Lease::kTerm >> 16;
 
 using rocksdb::ColumnFamilyHandle;
@@ -70,7 +70,7 @@ Status Inherit(const Predecessor& predecessor, uint64_t wall_ms,
                uint64_t max_ahead_ms, Opened* opened) {
   const IdentityRecord source = opened->indexed.identity;
   const std::string name = ReplicaIdHex(source.replica_id);
-  // In a session its versions would be held back; here the clock would follow.
+  // A session would hold its versions back; here the clock would follow them.
   const Version latest = {.time = opened->indexed.lease,
                           .replica = source.replica_id};
   if (TooFarAhead(latest, wall_ms, max_ahead_ms + kLeaseMs)) {
@@ -95,7 +95,7 @@ Status Inherit(const Predecessor& predecessor, uint64_t wall_ms,
   GcState gc = predecessor.gc;
   const Incarnation& met = predecessor.source;
   const IncarnationId copied = {source.incarnation, source.incarnation_random};
-  // All that it issued up to the copy is taken, as if in a session.
+  // All that the source issued up to the copy is taken, as in a session.
   if (met.incarnation != copied ||
       !gc.RecordSource(source.replica_id, copied, met.clock)) {
     return Status::TryAgain(
@@ -108,7 +108,8 @@ Status Inherit(const Predecessor& predecessor, uint64_t wall_ms,
   identity->incarnation = predecessor.identity.incarnation;
   identity->incarnation_random = predecessor.identity.incarnation_random;
   opened->place = predecessor.place;
-  // No version may be issued again, nor be lower than what it now holds.
+  // No version may be issued again, nor be lower than what the replica now
+  // holds.
   opened->indexed.lease = std::max(opened->indexed.lease, predecessor.lease);
   opened->indexed.past = predecessor.past;
   if (identity->incarnation > opened->indexed.past.since) {

@@ -1,6 +1,6 @@
-// What goes on in a directory that takes the place of another one
-// (ReplicatedDB::Resync): the replica, which knows of its peers and members
-// what it knew, and issues versions above all that it issued.
+// Hands a replica over to a directory that takes the place of its own
+// (ReplicatedDB::Resync). It knows of its peers and members what it knew, and
+// issues versions above all that it issued.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_PREDECESSOR_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_PREDECESSOR_H_
@@ -26,33 +26,32 @@ struct Predecessor {
   PlaceRecord place;
   GcState gc;
   uint64_t lease = 0;
-  // The source, as it was met after the copy was made: up to this reading of
-  // its clock the copy may hold versions that it issued.
+  // The source, as it was met after the copy was made. The copy may hold
+  // versions that the source issued up to this reading of its clock.
   Incarnation source;
   // Records of peers, by their keys in the index.
   std::vector<std::pair<std::string, std::string>> peers;
 };
 
-// Of the replica in `directory`, which is open as `db`. `gc`: as it is now,
-// which may be more than what is on disk. REQUIRES: nothing is written to it
-// any more.
+// Reads the state of the replica in `directory`, which is open as `db`. `gc` is
+// as it is now, which may be more than what is on disk. REQUIRES: nothing is
+// written to it any more.
 rocksdb::Status ReadPredecessor(rocksdb::DB* db,
                                 rocksdb::ColumnFamilyHandle* index,
                                 const ReplicatedDBOptions& replication,
                                 const std::string& directory, GcState gc,
                                 Predecessor* predecessor);
 
-// `opened` is a copy of a running replica, the source: makes it the
-// predecessor's replica, in the incarnation that has ended. The predecessor has
-// met the source before the copy was made, too, and come to the same terms.
-// TryAgain: the source has restarted,
-// or has another member list, since; or its clock is further ahead of `wall_ms`
-// than `max_ahead_ms`. InvalidArgument: nothing may be taken from it as a
-// whole.
+// Makes `*opened`, a copy of a running replica (the source), the predecessor's
+// replica, in the incarnation that has ended. The predecessor has also met the
+// source before the copy was made, and come to the same terms. Returns TryAgain
+// if the source has restarted or has another member list since, or if its clock
+// is further ahead of `wall_ms` than `max_ahead_ms`; InvalidArgument if nothing
+// may be taken from it as a whole.
 rocksdb::Status Inherit(const Predecessor& predecessor, uint64_t wall_ms,
                         uint64_t max_ahead_ms, Opened* opened);
 
-// Its records of peers in place of the source's.
+// Replaces the source's records of peers by the predecessor's.
 rocksdb::Status InheritPeers(const Predecessor& predecessor, rocksdb::DB* db,
                              rocksdb::ColumnFamilyHandle* index);
 

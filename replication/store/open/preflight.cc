@@ -53,7 +53,7 @@ class MetaRecordFinder final : public BatchHandler {
   Status DeleteCF(uint32_t id, const Slice& key) override {
     return See(id, key);
   }
-  // The library does neither of these to the index.
+  // The library does none of these to the index.
   Status SingleDeleteCF(uint32_t id, const Slice& key) override {
     return See(id, key);
   }
@@ -79,10 +79,10 @@ class MetaRecordFinder final : public BatchHandler {
   bool found_ = false;
 };
 
-// Replays of the log what has a meta record of the index. All of it would have
-// to fit into memory, since a database that is open for reading cannot flush.
-// Counts the batches that RocksDB reads, and looks for unreplayable ones among
-// them.
+// Has RocksDB replay only what has a meta record of the index: the whole log
+// would have to fit into memory, since a database that is open for reading
+// cannot flush. Counts the batches that RocksDB reads, and looks for
+// unreplayable ones among them.
 class MetaRecordsOnly final : public rocksdb::WalFilter {
  public:
   explicit MetaRecordsOnly(const std::vector<ColumnFamilyDescriptor>& families)
@@ -151,11 +151,11 @@ class Look {
 
   Status Open(const rocksdb::DBOptions& options,
               const std::vector<ColumnFamilyDescriptor>& families);
-  // Whatever became of Open: what the log has shown by then.
+  // Returns what the log has shown by then, whatever became of Open.
   Status CheckLog(rocksdb::Env* env) const {
     return filter_.unreplayable().Check(env, name_);
   }
-  // After Open was OK.
+  // Fills `*result`. REQUIRES: Open returned OK.
   Status Judge(PreflightResult* result);
 
  private:
@@ -169,8 +169,8 @@ class Look {
   const PreflightInput& before_;
   MetaRecordsOnly filter_;
   std::unique_ptr<DB> db_;
-  std::vector<ColumnFamilyDescriptor> families_;  // that are there
-  std::vector<ColumnFamilyHandle*> handles_;      // of these
+  std::vector<ColumnFamilyDescriptor> families_;  // those that are there
+  std::vector<ColumnFamilyHandle*> handles_;      // of families_
   ColumnFamilyHandle* index_ = nullptr;
   ProvenanceFacts traces_;
   Opened records_;
@@ -195,7 +195,7 @@ Status Look::Open(const rocksdb::DBOptions& options,
       std::make_shared<rocksdb::SkipListFactory>();
   rocksdb::DBOptions looking = ReadOnlyOptions(options, &filter_);
   if (traces_.loss != Loss::kNone) looking.wal_recovery_mode = kSalvageRecovery;
-  // The opening will make it, which one for reading does not.
+  // An opening for writing makes the directory; one for reading does not.
   if (!looking.wal_dir.empty() &&
       options.env->FileExists(looking.wal_dir).IsNotFound()) {
     looking.wal_dir = name_;
@@ -220,7 +220,7 @@ bool Look::IsEmpty(ColumnFamilyHandle* handle) const {
   return !iterator->Valid() && iterator->status().ok();
 }
 
-// Nothing was written since the last close, which was a clean one.
+// Returns whether the last close was clean and nothing was written since.
 bool Look::IsSealed() const {
   return seal_.has_value() && before_.manifest == seal_->manifest &&
          db_->GetLatestSequenceNumber() == seal_->sequence;
@@ -254,7 +254,7 @@ Status Look::Judge(PreflightResult* result) {
 Status Look::JudgeFamilies() {
   const Status status = CheckKnownFamilies(
       replication_, name_, records_.family_records, families_, handles_);
-  // Entries that are in the log alone were left out.
+  // Entries that are in the log alone were not replayed.
   if (!status.ok() || !IsSealed() || !traces_.marker.has_value() ||
       !traces_.marker->index_in_tables) {
     return status;
@@ -267,10 +267,11 @@ Status Look::JudgeFamilies() {
                                records_.family_records, handles_, &missing);
 }
 
-// In the log's files that RocksDB needs, and reads as it will again. What does
-// not read here will fail there.
+// Counts the sound batches that RocksDB drops, in the log files that it needs.
+// It will read them in the same way again; what does not read here will fail
+// there.
 DroppedBatches Look::CountDropped() const {
-  // The close has noted what the log was, and that is compared.
+  // The clean close noted the log's files, which are compared.
   if (traces_.loss == Loss::kNone && IsSealed()) return {};
   rocksdb::Env* const env = db_->GetEnv();
   const rocksdb::DBOptions options = db_->GetDBOptions();
@@ -307,7 +308,8 @@ PreflightResult PreflightOpen(
     const std::string& name, const PreflightInput& before,
     const std::vector<ColumnFamilyDescriptor>& families) {
   PreflightResult result;
-  // RocksDB goes back to the latest state that it can read, whichever that is.
+  // With this option RocksDB goes back to the latest state that it can read,
+  // whichever that is.
   if (options.best_efforts_recovery) return result;
   const DirectoryLock lock(options.env, name);
   if (!lock.status().ok()) return result;

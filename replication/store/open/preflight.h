@@ -1,8 +1,8 @@
-// What an opening refuses by what is in the database, found while that is open
-// for reading only. RocksDB writes when it opens a database for writing: it
-// begins a MANIFEST and flushes what was in the log, after which nobody can
-// tell that the last close was a clean one, and removes the log. It takes as
-// long as reading the log, and little memory.
+// Checks what an opening refuses because of what is in the database, while that
+// is open for reading only. RocksDB writes when it opens a database for
+// writing: it begins a MANIFEST and flushes what was in the log, after which
+// nobody can tell that the last close was a clean one, and removes the log. The
+// check takes as long as reading the log, and little memory.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_PREFLIGHT_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_PREFLIGHT_H_
@@ -27,18 +27,19 @@ struct PreflightInput {
 };
 
 struct PreflightResult {
-  // OK: the opening may go on, which looks again with RocksDB's lock held. Also
-  // if the database is in use or cannot be opened: the opening says that.
-  // Corruption of files is told.
+  // OK: the opening may go on, and checks again with RocksDB's lock held. Also
+  // OK if the database is in use or cannot be opened, which the opening
+  // reports; corruption of files is reported here.
   rocksdb::Status status;
   Provenance provenance = Provenance::kOwn;
   // Sound batches that RocksDB will not replay, as they are behind a damaged
-  // place of the log; 0 for a log that was looked at and is sound. Empty after
-  // a clean close, of which the log is compared.
+  // place of the log; 0 for a log that was read and is sound. Empty after a
+  // clean close, as its log is compared.
   DroppedBatches dropped;
 };
 
-// Writes nothing, but makes the file LOCK if it is not there. Reads the log.
+// Checks the database `name`. Writes nothing, but makes the file LOCK if it is
+// not there. Reads the log.
 PreflightResult PreflightOpen(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::string& name, const PreflightInput& before,

@@ -12,8 +12,9 @@ Provenance Judge(const ProvenanceFacts& traces) {
     return none_due ? Provenance::kPlain : Provenance::kIndexLost;
   }
   if (!traces.index_complete) {
-    // Only where it was being made or taken away may a part be found: RocksDB
-    // makes and drops a family as a whole, and its records are one batch.
+    // A part may be found only where the index was being made or dropped:
+    // RocksDB makes and drops a family as a whole, and the records are one
+    // batch.
     return traces.marker.has_value() && none_due ? Provenance::kPlain
                                                  : Provenance::kIndexLost;
   }

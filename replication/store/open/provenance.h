@@ -1,5 +1,5 @@
-// Where the data of a directory come from, as far as they tell: left so by
-// their last opening, copied, put back, repaired, or without the index that
+// Judges where the data of a directory come from, as far as they tell: left so
+// by their last opening, copied, put back, repaired, or without the index that
 // they should have. Pure; opening.cc finds the facts.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_PROVENANCE_H_
@@ -35,11 +35,12 @@ struct ProvenanceFacts {
 
 Provenance Judge(const ProvenanceFacts& traces);
 
-// What to say of a database that is neither plain nor its own: the remedy is
-// an option of ReplicatedDBOptions.
+// Returns the error for a database that is neither plain nor its own. The
+// remedy is an option of ReplicatedDBOptions.
 rocksdb::Status Refusal(Provenance provenance, const std::string& name);
 
-// The refusal, unless an option allows for it, or the data are `cloned`.
+// Returns the refusal, unless an option allows for it, or the data are `cloned`
+// and have their index.
 rocksdb::Status CheckProvenance(Provenance provenance,
                                 const ReplicatedDBOptions& replication,
                                 bool cloned, const std::string& name);

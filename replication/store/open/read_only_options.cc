@@ -9,7 +9,7 @@ namespace rocksync {
 
 rocksdb::DBOptions ReadOnlyOptions(rocksdb::DBOptions options,
                                    rocksdb::WalFilter* filter) {
-  constexpr int kOpenFiles = 64;  // RocksDB reads those when it opens
+  constexpr int kOpenFiles = 64;  // RocksDB reads so many when it opens
   options.info_log = std::make_shared<NoLog>();
   options.create_if_missing = false;
   options.create_missing_column_families = false;
@@ -21,7 +21,7 @@ rocksdb::DBOptions ReadOnlyOptions(rocksdb::DBOptions options,
   options.sst_file_manager.reset();
   options.row_cache.reset();
   options.wal_filter = filter;
-  options.allow_2pc = true;  // so that it reads all that is there of the log
+  options.allow_2pc = true;  // so that RocksDB reads all of the log
   options.persist_stats_to_disk = false;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;

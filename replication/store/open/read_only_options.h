@@ -1,5 +1,5 @@
-// With what a database is opened for reading only, to find out what an opening
-// for writing would do.
+// Options to open a database for reading only, to find out what an opening for
+// writing would do.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_READ_ONLY_OPTIONS_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_READ_ONLY_OPTIONS_H_
@@ -9,8 +9,9 @@
 
 namespace rocksync {
 
-// The application's, without what of it would notice or be charged. `filter`
-// says what of the log is replayed: all of it would have to fit into memory.
+// Returns the application's options, without what of it would notice the
+// opening or be charged for it. `filter` says what of the log is replayed: all
+// of it would have to fit into memory.
 rocksdb::DBOptions ReadOnlyOptions(rocksdb::DBOptions options,
                                    rocksdb::WalFilter* filter);
 

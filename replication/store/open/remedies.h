@@ -1,4 +1,4 @@
-// What several refusals of an opening tell to do.
+// Remedies that several refusals of an opening name.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_REMEDIES_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_REMEDIES_H_

@@ -24,7 +24,7 @@ Status SalvageLog(const rocksdb::DBOptions& given,
   options.error_if_exists = false;
   options.avoid_flush_during_recovery = false;
   options.wal_recovery_mode = kSalvageRecovery;
-  // In that mode RocksDB cannot tell old records in such a file.
+  // In that mode RocksDB cannot tell old records in a recycled file.
   options.recycle_log_file_num = 0;
   std::vector<ColumnFamilyDescriptor> all;
   Status status = AllFamilies(
@@ -39,7 +39,7 @@ Status SalvageLog(const rocksdb::DBOptions& given,
   std::unique_ptr<rocksdb::DB> db;
   if (status.ok()) status = OpenPlain(options, name, all, &handles, &db);
   if (!status.ok()) return status;
-  // A kill before the application's own opening leaves its options, too.
+  // The application's options stay, even if a kill precedes its own opening.
   status = options_file.PutBack();
   for (ColumnFamilyHandle* handle : handles) {
     db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();

@@ -19,8 +19,8 @@ rocksdb::Status WriteSeal(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
     const std::vector<rocksdb::ColumnFamilyHandle*>& families, bool has_digests,
     rocksdb::WriteBatch* batch) {
-  // Before the files are named: a compaction that ended afterwards would leave
-  // others, as somebody else's would, and have everything compared anew.
+  // Compactions end before the files are named: one that ended afterwards would
+  // leave others, as a foreign write would, and have everything compared anew.
   rocksdb::CancelAllBackgroundWork(db, /*wait=*/true);
   SealRecord seal;
   seal.sequence = db->GetLatestSequenceNumber() + batch->Count() + 1;
@@ -30,14 +30,14 @@ rocksdb::Status WriteSeal(
   const rocksdb::Status status =
       batch->Put(index, MetaKey(kSealRecord), Encode(seal));
   if (!status.ok()) return status;
-  // No flush can end a stall any more, so no write may wait for one. RocksDB
-  // may fill a budget of memtables within this very write.
+  // No flush can end a stall any more, so the write must not wait for one.
+  // RocksDB may fill a budget of memtables within this very write.
   rocksdb::WriteOptions synced;
   synced.sync = true;
   synced.no_slowdown = true;
   const rocksdb::Status written =
       WritePatiently([&] { return db->Write(synced, batch); });
-  // Since background work was cancelled, RocksDB calls a stall that.
+  // After background work was cancelled, RocksDB reports a stall as a shutdown.
   return written.IsBusy() || written.IsShutdownInProgress() ? ClosedUnsealed()
                                                             : written;
 }

@@ -38,19 +38,19 @@ std::vector<NamedPath> PathsElsewhere(
   return paths;
 }
 
-// Of what is within a database's directory nothing else need be asked than
-// whether it is another's.
+// Returns whether `path` is outside of `directory`. Of a path within, it only
+// matters whether it is another database's.
 bool IsOutside(const std::string& path, const std::string& directory) {
   return !IsWithin(WithoutLinks(path), WithoutLinks(directory));
 }
 
-// Where the log is, be it in `directory`.
+// Returns where the log is, which may be in `directory`.
 std::string LogPath(const DBOptions& options, const std::string& directory) {
   return options.wal_dir.empty() ? directory
                                  : AbsolutePath(options.env, options.wal_dir);
 }
 
-// How errors begin.
+// Returns how errors begin.
 std::string OptionOf(const std::string& directory, const NamedPath& named) {
   return "rocksync: " + std::string(named.option) + " of " + directory + ", " +
          named.path;
@@ -91,7 +91,8 @@ Status IsAnothers(const std::string& directory, const NamedPath& named,
   }
 }
 
-// Where its OPTIONS file says that the log is; empty: there is no such file.
+// Returns where the database's OPTIONS file says that the log is; empty if
+// there is no such file.
 std::string LogPathByOptionsFile(Env* env, const std::string& name,
                                  const std::string& directory) {
   DBOptions last;
@@ -100,10 +101,11 @@ std::string LogPathByOptionsFile(Env* env, const std::string& name,
   return last.wal_dir.empty() ? directory : AbsolutePath(env, last.wal_dir);
 }
 
-// Of a database that no opening of the library has left in this place (`plain`:
-// it has no index, either), and a path that is nobody's. A RocksDB that was
-// ever opened has a log somewhere: in its directory it is its own; elsewhere
-// the OPTIONS file says so, which may be that of an original.
+// Checks a log path that is nobody's, of a database that no opening of the
+// library has left in this place (`plain`: it has no index, either). A database
+// that RocksDB ever opened has a log somewhere. One in its directory is its
+// own; for one elsewhere the OPTIONS file says so, which may be that of an
+// original.
 Status CheckUnmarkedLog(Env* env, const std::string& name,
                         const std::string& directory, const NamedPath& named,
                         bool plain) {
@@ -111,7 +113,7 @@ Status CheckUnmarkedLog(Env* env, const std::string& name,
   if (!before.empty() && WithoutLinks(before) == WithoutLinks(named.path)) {
     return Status::OK();
   }
-  // A copy may be given a new place of its own.
+  // A copy may be given a new place for its log.
   const bool anew = !HoldsLogs(env, named.path);
   Status status;
   if (plain && !before.empty() && !anew && IsOutside(named.path, directory)) {
@@ -121,9 +123,10 @@ Status CheckUnmarkedLog(Env* env, const std::string& name,
                      : status;
 }
 
-// Of a plain database that is given no directory for its log: where RocksDB was
-// told to have it before. What has no LOCK was copied by a checkpoint or a
-// backup, which leave it out, and has its log with it.
+// Checks that a plain database, which is given no directory for its log, does
+// not have it where RocksDB was told to have it before. A database without LOCK
+// was copied by a checkpoint or a backup, which leave it out, and has its log
+// with it.
 Status CheckLogIsNotForgotten(Env* env, const std::string& name,
                               const std::string& directory) {
   if (!env->FileExists(directory + "/LOCK").ok()) return Status::OK();
@@ -138,8 +141,8 @@ Status CheckLogIsNotForgotten(Env* env, const std::string& name,
              : status;
 }
 
-// Of a path that the options name. RocksDB's `archive` in a directory with a
-// log is of who has that log.
+// Finds the owner of a path that the options name. RocksDB's `archive` in a
+// directory with a log belongs to the owner of that log.
 Status FindOwnerOf(const DBOptions& options, const NamedPath& named,
                    const std::string& directory, FoundOwner* found) {
   Status status = FindOwner(options.env, named.path, directory, found);
@@ -158,7 +161,8 @@ Status FindOwnerOf(const DBOptions& options, const NamedPath& named,
   return status;
 }
 
-// Of a directory for tables that is nobody's.
+// Returns whether a directory for tables that is nobody's holds another
+// database's log.
 bool HoldsAnotherLog(const DBOptions& options, const std::string& directory,
                      const std::string& path) {
   const std::string log = WithoutLinks(LogPath(options, directory));
@@ -176,8 +180,9 @@ Status LogOfAnother(const std::string& directory, const NamedPath& named) {
       "it");
 }
 
-// A database that RocksDB opens by itself may have been given another directory
-// since the library wrote that this one is its own.
+// Returns whether the log is known to be the database's. One that RocksDB opens
+// by itself may have been given another directory since the library wrote that
+// this one is its own.
 bool IsLogKnown(const FoundOwner& found, Known known) {
   return known == Known::kReplica ||
          (found.ownership == Ownership::kOwn && known != Known::kPlain);
@@ -194,14 +199,14 @@ Status CheckArchive(const DBOptions& options, const std::string& directory) {
                     found);
 }
 
-// `*listed`: where the tables are that the database's MANIFEST lists.
+// Adds the directories of the tables that the MANIFEST lists to `*listed`.
 Status TablePlaces(const DBOptions& given,
                    const std::vector<ColumnFamilyDescriptor>& families,
                    const std::string& name, std::set<std::string>* listed) {
   DBOptions options = given;
   options.info_log = std::make_shared<NoLog>();
   options.listeners.clear();
-  options.allow_2pc = true;  // a prepared transaction is for others to refuse
+  options.allow_2pc = true;  // prepared transactions are refused elsewhere
   std::vector<ColumnFamilyDescriptor> all;
   std::vector<ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
@@ -219,7 +224,7 @@ Status TablePlaces(const DBOptions& given,
   return status;
 }
 
-// RocksDB's own words name the file and the cause.
+// RocksDB's own words in the error name the file and the cause.
 Status CannotWrite(const std::string& what, const Status& status) {
   const std::string message =
       "rocksync: cannot write to " + what + ": " + status.ToString();
@@ -276,12 +281,12 @@ Status CheckPathsAreFree(const DBOptions& options,
     FoundOwner found;
     const Status status = FindOwnerOf(options, named, directory, &found);
     if (!status.ok()) return status;
-    // That database may begin to write there later.
+    // The database around the path may begin to write there later.
     const bool lies_within =
         found.ownership == Ownership::kNobodys && !found.anothers.empty();
     if (lies_within) found.ownership = Ownership::kWithin;
     if (found.IsAnothers()) return IsAnothers(directory, named, found);
-    // Its own files are what is left of one that was here.
+    // In a new database's paths, its own files are left from one that was here.
     const bool may_hold = found.ownership == Ownership::kOwn && !is_new;
     if (may_hold ||
         (!HoldsTables(env, named.path) && !HoldsLogs(env, named.path))) {
@@ -361,11 +366,11 @@ Status OwnPaths(const DBOptions& options,
   Env* const env = options.env;
   const std::vector<NamedPath> paths =
       PathsElsewhere(options, families, directory);
-  // As RocksDB will, which names what hinders it.
+  // RocksDB will fail as well, and names what hinders it.
   if (!paths.empty() && !env->CreateDirIfMissing(directory).ok()) {
     return Status::OK();
   }
-  // Another database may have been given one of them since they were checked.
+  // Another database may have been given one of the paths since the check.
   std::vector<bool> replaces;
   for (const NamedPath& named : paths) {
     replaces.push_back(env->FileExists(named.path + "/" + kOwnerFileName).ok());
@@ -377,7 +382,7 @@ Status OwnPaths(const DBOptions& options,
   PathOwner own;
   Status status = ReadOwn(env, directory, &own);
   if (!status.ok()) return status;
-  // A copy has its original's token, but not any longer.
+  // A copy has its original's token, which is removed now.
   const DirectoryName here = NameOf(directory);
   if (!own.database.Is(here) && own.token != 0) {
     own.token = 0;
@@ -387,8 +392,8 @@ Status OwnPaths(const DBOptions& options,
   if (paths.empty()) return status;
   while (own.token == 0) own.token = RandomBits();
   own.database = own.path = here;
-  // The database's first: without its token it would not get into a directory
-  // that says that it is its own.
+  // The database's file comes first: without its token the database would not
+  // get into a directory that says that it is its own.
   status = WriteOwner(env, kPathsFileName, own, /*replaces=*/true, former);
   if (!status.ok()) return CannotWrite(directory, status);
   for (size_t i = 0; i < paths.size(); ++i) {

@@ -1,4 +1,4 @@
-// What a batch of a log has of a TransactionDB's two phases.
+// Collects the marks of a TransactionDB's two phases in a batch of a log.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_TWO_PHASE_MARKS_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_TWO_PHASE_MARKS_H_

@@ -21,11 +21,11 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using WalProcessingOption = rocksdb::WalFilter::WalProcessingOption;
 
-// What a batch has of the kinds that matter here. RocksDB's own HasBeginPrepare
-// ends the process, if that is built with assertions.
+// Collects what a batch has of the kinds that matter here. RocksDB's own
+// HasBeginPrepare ends the process if RocksDB is built with assertions.
 class RecordKinds final : public BatchHandler {
  public:
-  // Families that a Merge is of.
+  // Families that have a Merge record.
   const std::set<uint32_t>& merged() const { return merged_; }
   const TwoPhaseMarks& marks() const { return marks_; }
 
@@ -51,7 +51,7 @@ class RecordKinds final : public BatchHandler {
   TwoPhaseMarks marks_;
 };
 
-// As it is replayed, none of it comes into memory.
+// Only looks at a log as it is replayed: none of it comes into memory.
 class OnlyLooking final : public rocksdb::WalFilter {
  public:
   explicit OnlyLooking(UnreplayableRecords* records) : records_(records) {}
@@ -75,7 +75,7 @@ class OnlyLooking final : public rocksdb::WalFilter {
   UnreplayableRecords* const records_;
 };
 
-// As error messages call it.
+// Returns how error messages call the operator.
 std::string OperatorOf(Env* env, const std::string& directory,
                        const std::string& family) {
   std::string name;
@@ -111,10 +111,10 @@ void UnreplayableRecords::ColumnFamilyLogNumberMap(
   }
 }
 
-// Whether a transaction of an earlier file is lost shows at its end: a commit
-// in a file that is not read either was applied, and is in tables, as all is
-// that these files hold; one in a file that is read commits nothing, unless
-// what it commits was written before.
+// Notes the ends of prepared transactions, which show whether one of an earlier
+// file is lost. A commit in a file that is not read was applied, and is in
+// tables, as is all that these files hold. A commit in a file that is read
+// commits nothing, unless what it commits was written before.
 void UnreplayableRecords::NoteEnds(uint64_t log, const TwoPhaseMarks& marks) {
   for (const std::string& name : marks.committed()) {
     const auto prepared = prepared_before_.find(name);
@@ -131,7 +131,7 @@ WalProcessingOption UnreplayableRecords::LogRecordFound(
     unsigned long long log, const std::string&,
     const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*, bool*) {
   RecordKinds kinds;
-  // One that does not read fails in RocksDB as well, after what it has read.
+  // A batch that does not read fails in RocksDB as well, after what was read.
   batch.Iterate(&kinds).PermitUncheckedError();
   NoteEnds(log, kinds.marks());
   if (kinds.marks().prepares() &&
@@ -183,7 +183,8 @@ Status PreparedTransactionsError(const std::string& directory) {
 Status CheckLogReplays(const rocksdb::DBOptions& options,
                        const std::string& name,
                        const std::vector<ColumnFamilyDescriptor>& families) {
-  // RocksDB goes back to the latest state that it can read, whichever that is.
+  // With this option RocksDB goes back to the latest state that it can read,
+  // whichever that is.
   if (options.best_efforts_recovery) return Status::OK();
   UnreplayableRecords records(families);
   const DirectoryLock lock(options.env, name);
@@ -197,8 +198,8 @@ Status CheckLogReplays(const rocksdb::DBOptions& options,
     const auto given = std::find_if(
         families.begin(), families.end(),
         [&](const ColumnFamilyDescriptor& f) { return f.name == family; });
-    // Of the index, too, which needs none of its own options to be looked at,
-    // it matters up to where of the log it is in tables.
+    // The index is among them, with default options, which suffice here: it
+    // matters up to where of the log it is in tables.
     if (family == kIndexFamilyName) {
       there.emplace_back(family, rocksdb::ColumnFamilyOptions());
     } else if (given != families.end()) {
@@ -208,8 +209,8 @@ Status CheckLogReplays(const rocksdb::DBOptions& options,
   OnlyLooking looking(&records);
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> db;
-  // One that fails, as at a damaged place, has met them before that; an opening
-  // with other options may not end there.
+  // An opening that fails, as at a damaged place, has met the records before
+  // that; one with other options may not end there.
   OpenPlainForReadOnly(ReadOnlyOptions(options, &looking), name, there,
                        &handles, &db)
       .PermitUncheckedError();

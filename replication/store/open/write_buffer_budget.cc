@@ -14,12 +14,12 @@ using rocksdb::ColumnFamilyOptions;
 using rocksdb::Status;
 using rocksdb::WriteBufferManager;
 
-// What empty memtables and their first entries take, with room to spare.
+// The bytes of empty memtables and their first entries, with room to spare.
 constexpr size_t kLeastBytes = size_t{64} << 10;
 constexpr size_t kLeastFamilyBytes = size_t{8} << 10;
 
-// A manager does not say whether allow_stall is set. Other databases that share
-// it may flush once too early.
+// Tries out whether allow_stall is set, as a manager does not say it. Other
+// databases that share the manager may flush once too early.
 bool MayStall(WriteBufferManager* manager) {
   if (manager->cost_to_cache()) return true;  // a trial would empty the cache
   const size_t all = manager->buffer_size();
@@ -30,8 +30,8 @@ bool MayStall(WriteBufferManager* manager) {
   return stalls;
 }
 
-// At most about this much is kept of what was flushed: the latest memtable,
-// whatever its size, and as many before it as the options say.
+// Returns about how much is kept, at most, of what was flushed: the latest
+// memtable, whatever its size, and as many before it as the options say.
 size_t MostKeptBytes(const ColumnFamilyOptions& options) {
   const int64_t bytes = options.max_write_buffer_size_to_maintain;
   const int count = MemtablesToKeep(options);
@@ -73,7 +73,8 @@ Status FitWriteBufferBudget(const std::vector<ColumnFamilyDescriptor>& families,
                             rocksdb::DBOptions* options) {
   const bool own = options->write_buffer_manager != nullptr;
   if (!own && options->db_write_buffer_size != 0) {
-    // As RocksDB would; the index's memtable has to know it too.
+    // RocksDB would make the same manager; the index's memtable has to know it,
+    // too.
     options->write_buffer_manager =
         std::make_shared<WriteBufferManager>(options->db_write_buffer_size);
   }

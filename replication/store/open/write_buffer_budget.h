@@ -1,4 +1,5 @@
-// A WriteBufferManager shared by the application's families and the index.
+// Fits a database to a WriteBufferManager that the application's families and
+// the index share.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_WRITE_BUFFER_BUDGET_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_WRITE_BUFFER_BUDGET_H_
@@ -17,19 +18,20 @@ namespace rocksync {
 // budget, and flushes one family only, the one with the oldest memtable. With a
 // second family, as the index is, the memory may be in the other one, and then
 // the stall never ends. So such a database gets atomic_flush: all of its
-// families go at once, and nothing is left that a flush could free.
+// families are flushed at once, and nothing is left that a flush could free.
 //
-// InvalidArgument: the budget is smaller than empty memtables are, or
-// enable_pipelined_write, which atomic_flush does not go with, or what
+// Returns InvalidArgument if the budget is smaller than empty memtables are,
+// for enable_pipelined_write, which atomic_flush does not go with, and for what
 // CheckKeptMemtables refuses.
 rocksdb::Status FitWriteBufferBudget(
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
     rocksdb::DBOptions* options);
 
-// Memtables that are kept after a flush (max_write_buffer_size_to_maintain) are
-// part of the budget. RocksDB flushes once it is used up and half of it is what
-// a flush would free: if those that are kept can take the other half, a stall
-// never ends. InvalidArgument: they can, and the manager may stall.
+// Returns InvalidArgument if the manager may stall writes, and memtables that
+// are kept after a flush (max_write_buffer_size_to_maintain) can make a stall
+// last without end. They are part of the budget. RocksDB flushes once it is
+// used up and a flush would free half of it: if kept memtables can take the
+// other half, a stall never ends.
 rocksdb::Status CheckKeptMemtables(
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
     const rocksdb::DBOptions& options);

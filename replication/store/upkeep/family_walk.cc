@@ -16,16 +16,16 @@ namespace {
 using rocksdb::Slice;
 using rocksdb::Status;
 
-// An iterator pins what it reads; it is renewed this often.
+// An iterator pins what it reads, so it is renewed this often.
 constexpr uint64_t kPairsPerIterator = 100000;
 constexpr int kMaxTries = 10;
 
-// The first `most` keys behind `from` (`first`: from the beginning on, and
-// `from` is none), deleted ones too. Reads no values.
+// Lists the first `most` keys behind `from` (with `first`: from the beginning,
+// and `from` is none), deleted ones too. Reads no values.
 Status KeysBehind(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
                   const std::string& from, bool first, size_t most,
                   std::vector<std::string>* keys) {
-  // One key may have many versions: of a snapshot, or in a memtable.
+  // One key may have many versions, of snapshots or in a memtable.
   for (size_t records = most;; records *= 4) {
     std::vector<rocksdb::KeyVersion> versions;
     const Slice begin(from);
@@ -66,7 +66,7 @@ void FamilyWalk::Seek() {
     iterator_->SeekToFirst();
     return;
   }
-  // Not at a key that was judged although its value does not read.
+  // The seek avoids `from_`: that key was judged, but its value may not read.
   const bool bytewise =
       family_.handle()->GetComparator() == rocksdb::BytewiseComparator();
   iterator_->Seek(bytewise ? from_ + '\0' : from_);
@@ -80,8 +80,8 @@ Status FamilyWalk::ReadFrom(std::vector<Candidate>* pairs) {
   const bool adopting = (work_ & kFamilyAdopting) != 0;
   for (; iterator_->Valid() && pairs->size() < kJudgedAtOnce;
        iterator_->Next()) {
-    // It may have been replaced since the iterator was made: then the next
-    // try, with a new one, goes on.
+    // The entity may have been replaced since the iterator was made: then the
+    // next try, with a new one, goes on.
     if (!IsPlain(*iterator_)) {
       return EntityError(family_, iterator_->key().ToStringView());
     }
@@ -104,7 +104,8 @@ Status FamilyWalk::ReadOneByOne(const Status& error,
   Status status = KeysBehind(indexed_->db(), family_.handle(), from_, !resumed_,
                              kJudgedAtOnce, &keys);
   if (status.ok() && keys.empty()) {
-    // In an order of the application's own the iterator began at `from_`.
+    // With a comparator of the application's own the iterator began at `from_`
+    // itself, whose value does not read.
     *end = resumed_ && error.IsPathNotFound();
     if (*end) return status;
     status = error;

@@ -1,5 +1,5 @@
-// The pairs of a family, in order, read by an iterator, and where a value does
-// not read one by one.
+// Reads the pairs of a family in order, by an iterator, and one by one where a
+// value does not read.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_FAMILY_WALK_H_
 #define ROCKSYNC_REPLICATION_STORE_UPKEEP_FAMILY_WALK_H_
@@ -18,13 +18,14 @@
 
 namespace rocksync {
 
-// Of one thread. What it refers to must outlive it.
+// Walks over the pairs of a family, in one thread. Its arguments must outlive
+// it.
 class FamilyWalk {
  public:
-  // `work`: of the family's record. `from`: the last key that was read before;
-  // empty: begins at the first one. `tries` counts over several walks how often
-  // the present pair was read in vain; the caller sets it to 0 once pairs were
-  // dealt with.
+  // `work` is that of the family's record. `from` is the last key that was read
+  // before; empty: begin at the first one. `tries` counts over several walks
+  // how often the present pair was read in vain; the caller sets it to 0 once
+  // pairs were dealt with.
   FamilyWalk(IndexedDB* indexed, const Family& family, uint8_t work,
              std::string from, int* tries)
       : indexed_(indexed),
@@ -34,9 +35,10 @@ class FamilyWalk {
         resumed_(!from_.empty()),
         tries_(tries) {}
 
-  // The next few pairs; maybe none although there are more. `*end`: there are
-  // no more, and none in `*pairs`. NotSupported: an entity. Other errors: the
-  // keys do not read, or a value may read the next time.
+  // Reads the next few pairs; maybe none although there are more. `*end`: there
+  // are no more, and none in `*pairs`. Returns NotSupported for a wide-column
+  // entity. Other errors: the keys do not read, or a value may read the next
+  // time.
   rocksdb::Status Next(std::vector<Candidate>* pairs, bool* end);
 
  private:

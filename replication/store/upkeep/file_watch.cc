@@ -8,7 +8,7 @@
 namespace rocksync {
 namespace {
 
-// Of "/directory/000123.sst"; 0: not a file's.
+// Returns the number in "/directory/000123.sst"; 0 if it is not a file's.
 uint64_t FileNumber(const std::string& path) {
   const size_t slash = path.rfind('/');
   const char* const name =
@@ -75,7 +75,7 @@ bool FileWatch::LookAt(uint32_t family_id) {
 
 bool FileWatch::LookAt(const Family& family) {
   Files now;
-  // First the number: a change in between is looked at once more.
+  // The number is read first: a change in between is looked at once more.
   db_->GetIntProperty(family.handle(),
                       rocksdb::DB::Properties::kCurrentSuperVersionNumber,
                       &now.super_version);
@@ -111,7 +111,8 @@ void FileWatch::Deal(size_t count) {
                found_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
-// Moved files stay, under their numbers, and may be deleted by a call later.
+// Ends a compaction or a flush. Files that were moved keep their numbers, and a
+// call may delete them later.
 void FileWatch::Finished(uint32_t family_id,
                          const std::vector<uint64_t>& inputs) {
   if (reader_ == nullptr) return;
@@ -180,8 +181,8 @@ void FileWatch::OnExternalFileIngested(
       if (family.name == info.cf_name) replicated = &family;
     }
     if (replicated == nullptr) {
-      // Files of one call get numbers in order, those of several families the
-      // same ones.
+      // Files of one call get sequence numbers in order; files of several
+      // families get the same ones.
       if (info.global_seqno > ingested_) {
         ingested_ = info.global_seqno;
         db_->Ingested(1);
@@ -197,7 +198,8 @@ void FileWatch::OnExternalFileIngested(
       range.largest = file->second.largest;
       found_.push_back(std::move(range));
     } else {
-      // Compacted already: anywhere between the first file and the last one.
+      // The file is compacted already: its pairs are anywhere between the first
+      // file and the last one.
       for (const auto& [number, other] : files.ranges) {
         found_.push_back(
             {replicated->id, /*came=*/true, other.smallest, other.largest});

@@ -1,5 +1,6 @@
-// Watches the files of the replicated families: data that come or go as files,
-// by foreign writes and without a write that a sequence number would tell of.
+// Watches the files of the replicated families, for data that come or go as
+// files, by foreign writes and without a write that a sequence number would
+// tell of.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_FILE_WATCH_H_
 #define ROCKSYNC_REPLICATION_STORE_UPKEEP_FILE_WATCH_H_
@@ -22,34 +23,37 @@
 
 namespace rocksync {
 
+// Notices files that a call ingests or deletes.
+//
 // RocksDB changes the set of a family's files by flushes and compactions, which
 // leave the data as they are. A file that vanishes from the set otherwise was
 // deleted by a call (DeleteFilesInRange, DeleteFile): while a database is open
-// nothing else takes one out, whatever the disk does. A file that was ingested
-// is told of by RocksDB.
+// nothing else takes one out, whatever the disk does. RocksDB tells of a file
+// that was ingested.
 //
 // So this remembers the files that were there, with their ranges of keys, and
-// the inputs of compactions under way; both are told before the set changes.
-// Whether the set has changed at all is one number of RocksDB's.
+// the inputs of compactions under way; RocksDB tells of both before the set
+// changes. Whether the set has changed at all is one number of RocksDB's.
 //
 // Thread-safe. RocksDB calls it without locks of its own.
 class FileWatch final : public rocksdb::EventListener {
  public:
-  // Until here nothing is watched. `notice` is called by a thread of RocksDB
-  // or the application's in the middle of a call: it must not wait for either.
+  // Begins to watch. `notice` is called by a thread of RocksDB or the
+  // application's in the middle of a call: it must not wait for either.
   // `reader` and `db` must outlive Stop.
   void Start(const IndexReader* reader, CountedDB* db,
              std::function<void()> notice);
-  // No call of `notice` is under way when it returns, and none follows.
+  // Ends the watch. No call of `notice` is under way when it returns, and none
+  // follows.
   void Stop();
 
-  // Looks at the files of now. False: a call is under way (see Compacting) that
-  // may explain what is missing.
+  // Compares the present files with the remembered ones. Returns false if a
+  // call is under way (see Compacting) that may explain what is missing.
   bool Look();
 
-  // What was found out so far and not dealt with.
+  // Returns what was found so far and is not dealt with.
   std::vector<ForeignRange> Found() const;
-  // The first `count` of them are dealt with.
+  // Removes the first `count` of what was found: they are dealt with.
   void Deal(size_t count);
 
   // Brackets a call that compacts files and tells of it only afterwards.
@@ -83,7 +87,7 @@ class FileWatch final : public rocksdb::EventListener {
     std::string largest;
   };
   struct Files {
-    uint64_t super_version = 0;        // of RocksDB, when they were looked at
+    uint64_t super_version = 0;        // RocksDB's, when the files were read
     std::map<uint64_t, Range> ranges;  // by number
   };
 
@@ -98,11 +102,11 @@ class FileWatch final : public rocksdb::EventListener {
   CountedDB* db_ = nullptr;
   std::function<void()> notice_;
   std::map<uint32_t, Files> families_;  // by id
-  // Of compactions under way. A file that one has moved may be an input of the
-  // next one before it is told that the first is done.
+  // Inputs of compactions under way. A file that one compaction has moved may
+  // be an input of the next one before RocksDB tells that the first is done.
   std::multiset<uint64_t> inputs_;
   std::vector<ForeignRange> found_;
-  uint64_t ingested_ = 0;  // the latest number that an ingested file got
+  uint64_t ingested_ = 0;  // the latest sequence number of an ingested file
   std::atomic<int> unannounced_{0};
 };
 

@@ -42,7 +42,8 @@ Status ForeignWrites::Deal(bool may_wait, bool quiet,
     return Status::Incomplete("somebody else looks");
   }
   if (known_ == nullptr) return Status::OK();  // closed
-  // First the snapshot: what is found to be ours includes all that is in it.
+  // The snapshot comes first: what is found to be ours includes all that is in
+  // it.
   auto now = std::make_unique<const HeldSnapshot>(db_, /*stable_time=*/0);
   uint64_t numbers = 0;
   std::vector<ForeignRange> ranges;
@@ -60,7 +61,8 @@ Status ForeignWrites::Deal(bool may_wait, bool quiet,
   const uint64_t known = known_->get()->GetSequenceNumber();
   const Status status = recheck(known, ranges);
   if (!status.ok()) return status;
-  // Only now: whoever looks in between finds it, or that it is being compared.
+  // Only now: a thread that looks in between finds it, or that it is being
+  // compared.
   db_->Accept(numbers);
   files_->Deal(ranges.size());
   noticed_ += numbers + ranges.size();

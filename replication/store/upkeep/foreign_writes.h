@@ -1,5 +1,5 @@
-// Foreign writes: writes, files and deletions of files that bypass rocksync,
-// noticed before anything is proven or reverted.
+// Notices foreign writes (writes, files and deletions of files that bypass
+// rocksync) before anything is proven or reverted.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_FOREIGN_WRITES_H_
 #define ROCKSYNC_REPLICATION_STORE_UPKEEP_FOREIGN_WRITES_H_
@@ -19,11 +19,12 @@
 
 namespace rocksync {
 
-// Promise: when Look says kNone, every change of the replicated families that
-// was acknowledged to its caller before the call is in the index.
+// Looks for foreign writes. When Look says kNone, every change of the
+// replicated families that was acknowledged to its caller before the call is in
+// the index.
 //
-// Between two looks that find nothing, a snapshot of RocksDB is held: it keeps
-// compactions from taking away by which a later change could be told, sequence
+// Between two looks that find nothing it holds a snapshot of RocksDB, which
+// keeps compactions from removing what tells of a later change: sequence
 // numbers and records of deletions.
 //
 // Thread-safe.
@@ -34,33 +35,35 @@ class ForeignWrites {
   // `db` must outlive this.
   ForeignWrites(CountedDB* db, std::shared_ptr<FileWatch> files);
 
-  // Changes nothing. kUnsure: `cancelled` said so first, or a call is under way
-  // that may explain what was found; ask again.
+  // Looks, and changes nothing. kUnsure: `cancelled` said so first, or a call
+  // is under way that may explain what was found; ask again.
   Finding Look(const std::function<bool()>& cancelled);
 
-  // Has everything compared anew: what has a sequence number after `known`, or
-  // lies in one of `ranges`, was changed by somebody else. Durable when it
-  // returns OK.
+  // Has everything compared anew: a foreign write changed what has a sequence
+  // number after `known`, or lies in one of `ranges`. Durable when it returns
+  // OK.
   using Recheck = std::function<rocksdb::Status(
       uint64_t known, const std::vector<ForeignRange>& ranges)>;
 
-  // Looks, and if there is something, calls `recheck`. `quiet`: nothing is left
-  // to be compared, so what is found to be ours now is ours for good. With
-  // `may_wait` false it waits for no other thread. Incomplete: not known yet.
+  // Looks, and calls `recheck` if there is a foreign write. `quiet`: nothing is
+  // left to be compared, so what is found to be ours now stays ours. With
+  // `may_wait` false it waits for no other thread. Returns Incomplete if it is
+  // not known yet.
   rocksdb::Status Deal(bool may_wait, bool quiet,
                        const std::function<bool()>& cancelled,
                        const Recheck& recheck);
 
-  // Sequence numbers, or ranges of keys, of foreign writes.
+  // Returns how many sequence numbers, or ranges of keys, of foreign writes
+  // were found.
   uint64_t noticed() const { return noticed_.load(); }
 
   FileWatch* files() const { return files_.get(); }
-  // Lets go of the snapshot.
+  // Releases the snapshot.
   void Close();
 
  private:
-  // kSome: `*numbers` and `*ranges` say what. With ranges, `*numbers` may be 0
-  // where there were some.
+  // Looks for foreign writes. kSome: `*numbers` and `*ranges` say what. With
+  // ranges, `*numbers` may be 0 although foreign writes took some.
   Finding Find(const std::function<bool()>& cancelled, uint64_t* numbers,
                std::vector<ForeignRange>* ranges);
 

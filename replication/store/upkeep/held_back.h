@@ -15,19 +15,20 @@
 
 namespace rocksync {
 
-// Thread-safe.
+// Counts such pairs, and names them in the log. Thread-safe.
 class HeldBack {
  public:
   explicit HeldBack(const IndexedDB* indexed) : indexed_(indexed) {}
 
-  // True: the version is too far ahead of this replica's clock, so its pair is
-  // not taken. Counts it, and names the replica whose clock is ahead in the
-  // log.
+  // Returns whether the version is too far ahead of this replica's clock, so
+  // that its pair is not taken. If so, counts it, and names the replica whose
+  // clock is ahead in the log.
   bool RejectIfTooFarAhead(const Version& version);
-  // For the log, once a minute, and the statistics: whose clock is ahead.
+  // Names the replica whose clock is ahead, in the log once a minute, and in
+  // the statistics.
   void Name(const Version& version);
   void Count(uint64_t pairs) { pairs_ += pairs; }
-  // A pair that is too large to send or to take: counts it and, once a minute,
+  // Counts a pair that is too large to send or to take and, once a minute,
   // names one in the log.
   void NoteOversized(const std::string& family, std::string_view key);
   void AddTo(IndexStats* stats) const {
@@ -37,10 +38,11 @@ class HeldBack {
   }
 
  private:
-  // Each session names it again, for as long as pairs are held back.
+  // Returns whether a replica was named lately. Each session names it again,
+  // for as long as pairs are held back.
   bool NamedLately() const;
 
-  // At most one line a minute of each kind.
+  // Lets through at most one line a minute of each kind.
   class Pause {
    public:
     bool Over(uint64_t now_ms);

@@ -30,7 +30,7 @@ Status CompareAnew() {
   return Status::Aborted("rocksync: everything is to be compared anew");
 }
 
-// Where there are too many ranges, one of each family and kind that covers all.
+// Bounds the ranges: of too many, one of each family and kind covers all.
 void Bound(const FamilyTable& families, std::vector<ForeignRange>* ranges) {
   if (ranges->size() <= kMaxForeignRanges) return;
   std::vector<ForeignRange> covers;
@@ -98,7 +98,7 @@ void IndexBuild::Stop() {
 }
 
 std::string InProgressText(const IndexBuildProgress& progress) {
-  // Done: what was noticed just now waits for its re-check.
+  // If the build is done, what was noticed just now waits for its re-check.
   const std::string activity =
       progress.done ? "re-checking" : progress.activity;
   const int percent = progress.done ? 0 : static_cast<int>(progress.percent);
@@ -115,7 +115,7 @@ absl::Status InProgress(const IndexBuildProgress& progress) {
 }
 
 bool IndexBuild::AllIsIndexed(const std::function<bool()>& cancelled) const {
-  // In this order: what is dealt with is being compared from then on.
+  // The look comes first: what is dealt with is being compared from then on.
   return foreign_writes_->Look(cancelled) == ForeignWrites::Finding::kNone &&
          Progress().done;
 }
@@ -202,8 +202,8 @@ Status IndexBuild::RequestCheck(uint64_t known_sequence,
   if (status.ok()) {
     status = batch.Put(index, MetaKey(kWorkRecord), Encode(work));
   }
-  // Synced: a foreign write is told from corruption by this alone
-  // once a crash has taken from memory what was seen.
+  // The write is synced: after a crash, which takes from memory what was seen,
+  // this alone tells a foreign write from corruption.
   rocksdb::WriteOptions options;
   options.sync = true;
   options.no_slowdown = !may_wait;
@@ -212,7 +212,7 @@ Status IndexBuild::RequestCheck(uint64_t known_sequence,
                       : indexed_->db()->Write(options, &batch);
   }
   if (!status.ok()) {
-    // It is asked for again, with the same ranges.
+    // The check is asked for again, with the same ranges.
     const std::lock_guard lock(mutex_);
     foreign_ = std::move(before);
   }
@@ -240,7 +240,7 @@ IndexBuildProgress IndexBuild::Progress() const {
   if (work_.index_pass) progress.activity = "re-checking";
   if (work_.purge) progress.activity = "purging";
   const uint64_t total = std::max<uint64_t>(estimate_, 1);
-  // Only what is done may say 100.
+  // Only a build that is done may say 100.
   progress.percent =
       std::min(99.0, 100.0 * static_cast<double>(work_.pairs_read) /
                          static_cast<double>(total));
@@ -255,7 +255,7 @@ Status IndexBuild::Wait(uint64_t timeout_ms) const {
   if (done && !pending_) return Status::OK();
   lock.unlock();
   IndexBuildProgress progress = Progress();
-  // In full: it is told here, and not to a peer.
+  // The error is given in full, as the caller is told and not a peer.
   const Status error = std::exchange(progress.status, Status::OK());
   return Status::Incomplete("rocksync: " + InProgressText(progress),
                             error.ok() ? "" : error.ToString());
@@ -287,7 +287,7 @@ void IndexBuild::Run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
     if (!pending_) {
-      // A spurious end of the wait costs one look.
+      // A spurious wakeup costs one look.
       changed_.wait_for(lock, kLookForForeign);
       if (stop_ || pending_) continue;
       lock.unlock();
@@ -319,7 +319,7 @@ void IndexBuild::Run() {
   }
 }
 
-// OK: done, or stopped.
+// Does all work that is left. OK: it is done, or was stopped.
 Status IndexBuild::Work() {
   Status status;
   if (Current().purge) status = Purge();
@@ -362,14 +362,15 @@ bool IndexBuild::GoesOn() {
 }
 
 Status IndexBuild::Commit(rocksdb::WriteBatch* batch) {
-  // Or a record older than a check that was asked for could be written last.
+  // Otherwise a record older than a check that was asked for could be written
+  // last.
   const std::lock_guard write(record_mutex_);
   Status status = batch->Put(indexed_->reader().index(), MetaKey(kWorkRecord),
                              Encode(Current()));
   if (status.ok()) status = WriteUnlessBudgetStalls(indexed_->db(), {}, batch);
   if (!status.ok()) return status;
   tries_ = 0;
-  // What failed before does so no more.
+  // What failed before fails no more.
   const std::lock_guard lock(mutex_);
   last_error_ = Status::OK();
   return status;
@@ -417,7 +418,7 @@ Status IndexBuild::ReadFamily(const Family& family, uint8_t work) {
   FamilyWalk walk(indexed_, family, work, resumed ? progress.cursor : "",
                   &tries_);
   std::vector<Candidate> pairs;
-  // One that is dropped meanwhile is let go of.
+  // The walk ends if the family is dropped meanwhile.
   while (GoesOn() && families_->IsReplicated(family.id)) {
     bool end = false;
     Status status = walk.Next(&pairs, &end);
@@ -436,7 +437,7 @@ Status IndexBuild::JudgePairs(const Family& family, uint8_t work,
     stripes.Add(StripeOf(candidate.position));
   }
   StripeSetGuard guard(indexed_->locks(), stripes);
-  // Dropped meanwhile.
+  // The family was dropped meanwhile.
   if (!families_->IsReplicated(family.id)) return Status::OK();
   rocksdb::WriteBatch batch;
   for (const Candidate& candidate : candidates) {
@@ -460,13 +461,13 @@ Evidence IndexBuild::EvidenceOf(const Family& family, const std::string& key,
                                 uint64_t indexed) const {
   const rocksdb::Comparator* const order = family.handle()->GetComparator();
   const std::lock_guard lock(mutex_);
-  // In a write of ours the entry stands behind the pair.
+  // In a write of the library the entry comes after the pair.
   if (changed > work_.sealed_sequence && changed > indexed) {
     return Evidence::kWritten;
   }
-  // Each entry is written after its pair, so a pair with the smaller number was
-  // replaced, and what replaced it was lost. Where somebody else may have
-  // written, the numbers do not tell.
+  // An entry is written after its pair, so a pair with the smaller number that
+  // disagrees was replaced, and what replaced it was lost. Where a foreign
+  // write is possible, the numbers do not tell.
   const bool entry_is_later =
       work_.sealed_sequence == UINT64_MAX && there && changed < indexed;
   Evidence evidence =
@@ -541,7 +542,7 @@ Status IndexBuild::FinishFamily(uint32_t family_id) {
 }
 
 Status IndexBuild::Finish() {
-  // A foreign write meanwhile may lie where the work has been.
+  // A foreign write meanwhile may lie where the work has been already.
   Status status = DealWithForeignWrites(
       /*may_wait=*/true, [this] { return stop_.load(); });
   if (!status.ok()) return status;

@@ -15,7 +15,8 @@ namespace {
 
 using rocksdb::Status;
 
-// Or else other members were quicker to hand on a later reading, or a later
+// Returns the error for a peer that is behind what is known of it. Other
+// members may also have been quicker to hand on a later reading, or
 // incarnation.
 Status DoesNotGoOn() {
   return Status::TryAgain(
@@ -57,7 +58,7 @@ GcState Membership::Now() const {
 }
 
 Announcement Membership::Announce() const {
-  // In this order: a reading from before a list would be taken for one that
+  // The reading comes last: one from before a list would be taken for one that
   // covers what was handed on by members that the list no longer has.
   Announcement said;
   said.gc = Now();
@@ -81,7 +82,8 @@ Status Membership::SetMembers(uint64_t epoch,
   return Install(std::move(next));
 }
 
-// Readings from now on are greater than this one and all before.
+// Moves the clock: readings from now on are greater than this one and all
+// before.
 Status Membership::PassReading(uint64_t reading) {
   const uint64_t passed = std::max(reading, indexed_->incarnation().clock) + 1;
   return WritePatiently([&] { return indexed_->FollowClock(passed); });
@@ -177,7 +179,8 @@ Status Membership::TakeFrom(const Sender& sender, uint64_t epoch,
     }
   }
   const Member* const written = written_.Find(sender.replica_id);
-  // Else whoever has the pairs after a crash might not know whose they are.
+  // Without this, a replica that has the pairs after a crash might not know
+  // whose they are.
   if (written == nullptr || latest <= written->incarnation.clock) {
     return Status::OK();
   }
@@ -221,10 +224,10 @@ Status Membership::Proved(const Announcement& mine, uint64_t peer_id,
     SetNow(std::move(next));
     ShowTerms();
   }
-  // Else the one whose clock is behind, with nothing written since, would be
-  // said to hold up what both hold. After an error the next proof does it.
+  // Otherwise a member whose clock is behind, with nothing written since, would
+  // be said to hold up what both hold. After an error the next proof does it.
   indexed_->FollowPastClock(peer.reading).PermitUncheckedError();
-  // Also if only others have news.
+  // This is due even if only others have news.
   return WorthAdvancing() ? AdvanceLocked() : Status::OK();
 }
 
@@ -252,8 +255,9 @@ Status Membership::InstallWithStripes(GcState next) {
   return Install(std::move(next));
 }
 
-// A thread that applies a pair holds stripes and reads the terms; one that
-// readies digests holds all stripes and reads the stable time.
+// Writes and shows `next`, with all stripes held: a thread that applies a pair
+// holds stripes and reads the terms; one that readies digests holds all stripes
+// and reads the stable time.
 Status Membership::Install(GcState next) {
   SetOwnIncarnation(&next);
   rocksdb::WriteOptions synced;
@@ -261,8 +265,8 @@ Status Membership::Install(GcState next) {
   const Status status = Write(next, synced);
   if (!status.ok()) return status;
   if (next.epoch != now_.epoch) identity_conflict_ = 0;
-  // Digests readied earlier by a smaller stable time contain what was swept up
-  // to the larger one.
+  // Digests that were readied by the smaller stable time earlier contain what
+  // was swept up to the larger one.
   if (next.stable_time < now_.stable_time) indexed_->digests()->Distrust();
   const std::lock_guard lock(now_mutex_);
   now_ = std::move(next);
@@ -275,7 +279,7 @@ Status Membership::Install(GcState next) {
 Status Membership::Write(const GcState& next,
                          const rocksdb::WriteOptions& options) {
   const std::string key = MetaKey(kGcStateRecord);
-  // Who asks for no_slowdown tries again by itself.
+  // A caller that asks for no_slowdown tries again by itself.
   const Status status =
       options.no_slowdown
           ? indexed_->db()->Put(options, indexed_->reader().index(), key,

@@ -15,7 +15,7 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using Verdict = Examination::Verdict;
 
-// Whether the hash in the entry is that of what it stands for.
+// Returns whether the hash in the entry is that of what it stands for.
 bool HashFits(const ElementHasher& hasher, const Family& family,
               std::string_view key, const StoredEntry& entry,
               const Examination& found) {
@@ -44,8 +44,8 @@ Verdict VerdictOf(const ElementHasher& hasher, const Family& family,
   return found.has_value ? Verdict::kShows : Verdict::kMatches;
 }
 
-// The entry that fits if one bit of `bytes` is flipped back. A tombstone that
-// has no hash yet fits anything, so it is none.
+// Returns the entry that fits if one bit of `bytes` is flipped back. A
+// tombstone that has no hash yet fits anything, so it does not count.
 std::optional<StoredEntry> Mend(const IndexReader& reader, const Family& family,
                                 std::string_view key, std::string_view bytes,
                                 const Examination& found) {
@@ -73,7 +73,7 @@ Status ReadPair(rocksdb::DB* db, const Family& family, std::string_view key,
                                                           : status;
 }
 
-// Where an entry whose index key may have a flipped bit belongs.
+// Returns where an entry belongs whose index key may have a flipped bit.
 std::optional<std::string> PlaceOf(const IndexReader& reader,
                                    std::string_view index_key) {
   const FamiliesInUse families = reader.families();
@@ -147,7 +147,7 @@ Status PairCheck::Check(const Family& family, const std::string& key,
   const PatientGuard guard(indexed_->locks(), StripeOf(index_key.position),
                            LockDeadline());
   if (!guard.held()) return Stalled();
-  // Dropped meanwhile.
+  // The family was dropped meanwhile.
   if (!reader.IsReplicated(family.id)) return Status::OK();
   Examination found;
   Status status = Examine(reader, family, index_key, &found);
@@ -180,8 +180,8 @@ Status PairCheck::Decide(const Family& family, const IndexKey& key,
         decision->finding = Finding::kMarked;
         decision->entry = UnknownEntry();
       } else {
-        // If it is there, a collected tombstone that the sweep did not
-        // recognise.
+        // If an entry is there, it is a collected tombstone that the sweep did
+        // not recognise.
         decision->action = Decision::Action::kRemove;
       }
       return Status::OK();
@@ -209,7 +209,8 @@ Status PairCheck::Decide(const Family& family, const IndexKey& key,
   return Status::OK();
 }
 
-// The entry keeps what it says, if it says anything.
+// Quarantines the pair unless it is already. The entry keeps what it says, if
+// anything.
 void PairCheck::MarkUnless(bool quarantined, const Examination& found,
                            Decision* decision) {
   if (quarantined) {
@@ -240,8 +241,9 @@ Status PairCheck::Store(const Family& family, const IndexKey& key,
   return status;
 }
 
-// A tombstone whose pair was written later is not the truth any more: that
-// write's entry is lost. One whose pair was not is applied once more.
+// Judges a tombstone with a pair. If the pair was written later, the tombstone
+// is not the truth any more: that write's entry is lost. Else it is applied
+// once more.
 Status PairCheck::JudgeShowing(const Family& family, const IndexKey& key,
                                const StoredEntry& entry, StoredEntry* judged,
                                rocksdb::WriteBatch* batch, Finding* finding) {
@@ -268,7 +270,7 @@ Status PairCheck::JudgeShowing(const Family& family, const IndexKey& key,
 }
 
 Status PairCheck::Write(rocksdb::WriteBatch* batch, Finding finding) {
-  // What is damaged may have been counted as what it was before.
+  // Digests may have counted a damaged entry as what it was before.
   if (finding != Finding::kReleased) indexed_->digests()->Distrust();
   const Status status =
       indexed_->patient()->Write(rocksdb::WriteOptions(), batch);
@@ -363,7 +365,7 @@ Status PairCheck::Resolve(const Family& family, const std::string& key,
                            LockDeadline());
   if (!guard.held()) return Stalled();
   Examination found;
-  // What cannot be read, or replicated, stays quarantined.
+  // A pair that cannot be read, or replicated, stays quarantined.
   if (!Examine(reader, family, index_key, &found).ok()) return Status::OK();
   if (found.verdict == Verdict::kUnknown || !found.entry.quarantined ||
       found.corrupt || found.lost || found.entity) {
@@ -404,12 +406,12 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
   const bool parses = ParseIndexKey(index_key, &here);
   IndexKey key = here;
   if (place.has_value() && !ParseIndexKey(*place, &key)) return Status::OK();
-  // The purge takes it. A flipped bit could also make it an entry of a family
-  // that was created by the name of the one that went.
+  // The purge takes the entry. A flipped bit could also make it an entry of a
+  // family that was created by the name of the one that went.
   if (parses && index_build_->IsBeingPurged(here.family_id))
     return Status::OK();
   FamiliesInUse families;
-  const Family* family = nullptr;  // of the place
+  const Family* family = nullptr;  // the one of the place
   {
     const PatientGuard guard(indexed_->locks(), StripeOf(key.position),
                              LockDeadline());
@@ -457,6 +459,7 @@ Status PairCheck::MoveStray(const std::string& index_key, const IndexKey* to,
       std::string place;
       AppendIndexKey(&place, *to);
       status = batch.Put(reader.index(), place, bytes);
+      if (!status.ok()) return status;
       found = Finding::kRepaired;
     }
   }

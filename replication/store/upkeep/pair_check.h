@@ -1,11 +1,11 @@
-// What a pair and its index entry say of each other, and what is done about it
-// where they disagree. Everything that finds a pair uncertain asks here: the
-// scrub, a session whose value does not match, an apply that would replace a
-// quarantined pair.
+// Compares a pair with its index entry, and decides what is done where they
+// disagree. Everything that finds a pair uncertain asks here: the scrub, a
+// session whose value does not match, an apply that would replace a quarantined
+// pair.
 //
 // An error is not a fact. A pair that RocksDB cannot read now may read well in
 // a moment; that decides nothing. Corruption that RocksDB reports is damage,
-// but a read that ends short looks just like it: so it makes a pair
+// but a read that ends short looks just like it. So it makes a pair
 // quarantined, which keeps its entry and is released as soon as it reads and
 // matches. The same holds for a pair whose file is not there (IsPathNotFound;
 // RocksDB opens a database that lost a blob file): it is absent, and comes back
@@ -15,8 +15,8 @@
 // quarantined, so that it is neither shipped nor called equal, and only what is
 // newer than its entry replaces it: a peer has at best one of its columns.
 //
-// A foreign write is not damage: while data may not all be in the
-// index (foreign_writes.h), no pair is quarantined, and the answer is TryAgain.
+// A foreign write is not damage: while data may not all be in the index
+// (foreign_writes.h), no pair is quarantined, and the answer is TryAgain.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_PAIR_CHECK_H_
 #define ROCKSYNC_REPLICATION_STORE_UPKEEP_PAIR_CHECK_H_
@@ -36,20 +36,20 @@
 
 namespace rocksync {
 
-// One key, as it stands.
+// What is stored for one key: its entry and its pair.
 struct Examination {
   enum class Verdict : uint8_t {
     kUnknown,     // no entry
     kMatches,     // the entry, even if quarantined, is what the pair says
-    kDiffers,     // it is not; or it does not parse
-    kShows,       // a good tombstone, and a pair all the same
+    kDiffers,     // it is not what the pair says; or it does not parse
+    kShows,       // a good tombstone, and there is a pair all the same
     kUnreadable,  // RocksDB reports corruption of the pair
     kEntity,      // the pair is a wide-column entity, whatever the entry says
   };
   Verdict verdict = Verdict::kUnknown;
   StoredEntry entry;
-  bool repaired = false;   // `entry` is what was stored but for one bit
-  bool has_value = false;  // be it an entity
+  bool repaired = false;   // `entry` is what was stored, except for one bit
+  bool has_value = false;  // which may be an entity
   bool entity = false;     // then `value` is empty
   bool corrupt = false;    // RocksDB reports corruption of the pair
   bool lost = false;  // the file that it would be in is not there: no value
@@ -58,13 +58,13 @@ struct Examination {
 
 // Reads entry and pair. An entry that does not parse, or whose hash does not
 // fit, is tried with each of its bits flipped: the hash is cryptographic, so
-// what fits is what was written. REQUIRES: the key's lock is held. Any status
-// but OK: reading failed, nothing is known.
+// what fits is what was written. After any error nothing is known. REQUIRES:
+// the key's lock is held.
 rocksdb::Status Examine(const IndexReader& reader, const Family& family,
                         const IndexKey& key, Examination* out);
 
-// RocksDB's sequence number of the newest record of a key; 0: not known any
-// more, or there is none.
+// Sets `*sequence` to RocksDB's sequence number of the newest record of a key;
+// 0 if that is not known any more, or there is none.
 rocksdb::Status NewestSequence(rocksdb::DB* db,
                                rocksdb::ColumnFamilyHandle* family,
                                const rocksdb::Slice& key, uint64_t* sequence);
@@ -73,7 +73,7 @@ rocksdb::Status NewestSequence(rocksdb::DB* db,
 class PairCheck {
  public:
   enum class Finding : uint8_t {
-    kFine,      // or quarantined before, and still is
+    kFine,      // or it was quarantined before, and still is
     kReleased,  // quarantined before, and not any more
     kRepaired,  // a bit of the entry had flipped
     kDeletedAgain,
@@ -84,7 +84,7 @@ class PairCheck {
   PairCheck(IndexedDB* indexed, Quarantine* quarantine, IndexBuild* index_build)
       : indexed_(indexed), quarantine_(quarantine), index_build_(index_build) {}
 
-  // Any status but OK: nothing was decided.
+  // Checks a pair. After any error nothing was decided.
   rocksdb::Status Check(const Family& family, const std::string& key,
                         Finding* finding);
 
@@ -94,13 +94,13 @@ class PairCheck {
   rocksdb::Status Resolve(const Family& family, const std::string& key,
                           bool* resolved);
 
-  // An entry whose index key does not parse, or that stands where no key of its
-  // family has its entry. Moved to where it belongs if one bit of its key had
-  // flipped, else removed.
+  // Checks an entry whose index key does not parse, or that stands where no key
+  // of its family has its entry. Moves it to where it belongs if one bit of its
+  // key had flipped, else removes it.
   rocksdb::Status CheckStray(const std::string& index_key, Finding* finding);
 
  private:
-  // Moves such an entry to where it belongs, if that is known and nothing is
+  // Moves a stray entry to where it belongs, if that is known and nothing is
   // there, or removes it. kFine: it is gone already.
   // REQUIRES: the stripe of `to` is held.
   rocksdb::Status MoveStray(const std::string& index_key, const IndexKey* to,
@@ -122,7 +122,8 @@ class PairCheck {
                          const Examination& found, Decision* decision);
   static void MarkUnless(bool quarantined, const Examination& found,
                          Decision* decision);
-  // `finding`: the decision's, which does not hold after an error.
+  // Stores the decision. `*finding` is the decision's, which does not hold
+  // after an error.
   rocksdb::Status Store(const Family& family, const IndexKey& key,
                         const Examination& found, Decision* decision,
                         Finding* finding);

@@ -14,10 +14,10 @@ namespace {
 using rocksdb::Slice;
 using rocksdb::Status;
 
-constexpr uint64_t kMaxLines = 100;  // of the log, on unreadable pairs
+constexpr uint64_t kMaxLines = 100;  // lines in the log on unreadable pairs
 
-// Whether a range of keys that was deleted hides a pair. The library deletes no
-// ranges.
+// Sets `*hidden` to whether a deleted range of keys hides a pair. The library
+// deletes no ranges.
 Status HiddenByRange(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
                      const std::string& key, bool* hidden) {
   rocksdb::ReadOptions options;
@@ -38,7 +38,8 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
   Status status = indexed_->reader().Get(key, &entry);
   if (!status.ok() && !status.IsNotFound()) return status;
   const bool known = status.ok();
-  // Adoption alone need not compare: what wrote the entry wrote the pair.
+  // Adoption alone need not compare: the write that made the entry made the
+  // pair.
   const bool checking = (work & kFamilyChecking) != 0;
   if (known && !checking) return Status::OK();
   if (candidate.unreadable && !checking) {
@@ -47,8 +48,8 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
   Evidence evidence = Evidence::kNone;
   rocksdb::PinnableSlice current;
   if (checking) {
-    // An entity that has come since the iterator was made is a foreign
-    // write, which has everything compared anew.
+    // An entity that has come since the iterator was made is a foreign write,
+    // which has everything compared anew.
     status = indexed_->db()->Get(rocksdb::ReadOptions(), family.handle(),
                                  candidate.key, &current);
     if (status.IsNotFound()) return Status::OK();  // the index pass judges it
@@ -66,7 +67,7 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
                     (evidence == Evidence::kLogLost && !entry.quarantined);
   if (evidence == Evidence::kLogLost) evidence = Evidence::kNone;
   if (lost && known && entry.tombstone) {
-    // What the deletion covered shows again.
+    // The deletion is lost, and what it covered shows again.
     status = batch->Delete(family.handle(), candidate.key);
     if (status.ok()) indexed_->PutEntry(batch, key, entry);
     return status;

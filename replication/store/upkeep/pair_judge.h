@@ -1,5 +1,5 @@
-// What becomes of a pair, or of an index entry, that the index build reads: it
-// is as it should be, adopted, given a fresh version, or quarantined.
+// Judges a pair, or an index entry, that the index build reads: it is as it
+// should be, adopted, given a fresh version, or quarantined.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_PAIR_JUDGE_H_
 #define ROCKSYNC_REPLICATION_STORE_UPKEEP_PAIR_JUDGE_H_
@@ -23,7 +23,7 @@
 
 namespace rocksync {
 
-// Pairs that are judged and written together, at most.
+// How many pairs are judged and written together, at most.
 inline constexpr size_t kJudgedAtOnce = 128;
 
 // A pair that was read, to be judged under its lock.
@@ -34,17 +34,18 @@ struct Candidate {
   bool unreadable = false;
 };
 
-// That a foreign write changed a key.
+// What shows that a foreign write changed a key, or that a write was lost.
 enum class Evidence : uint8_t {
   kNone,
-  kWritten,   // later than all of ours, with a file that was ingested, or
-              // nothing tells any more when, and somebody wrote
-  kFileGone,  // the file that it was in was deleted by a call
-  kLogLost,   // nobody's write: the log that it was in is lost, and the index
-              // knows of it
+  kWritten,   // later than all of ours, or with a file that was ingested; or
+              // somebody wrote, and nothing tells any more when
+  kFileGone,  // a call deleted the file that the key was in
+  kLogLost,   // no foreign write: the log that the change was in is lost, and
+              // the index knows of it
 };
 
-// Judging a pair of the data:
+// Judges pairs and entries, in one thread. All that is decided goes into the
+// caller's batch. A pair of the data:
 //   entry there and it agrees        nothing to do
 //   no entry, family being adopted   adopted: unversioned
 //   otherwise                        if the pair's sequence number in RocksDB
@@ -52,27 +53,25 @@ enum class Evidence : uint8_t {
 //                                    ours, and than the entry's, somebody wrote
 //                                    it since: a fresh version. Else
 //                                    quarantined.
-// Judging an entry without its pair: the same, a deletion being the evidence.
+// An entry without its pair is judged in the same way, a deletion being the
+// evidence.
 //
-// Evidence also is that the key lies where somebody ingested a file, or deleted
-// one by a call, see FileWatch. A deletion that is lost, be it with such a file
-// or with a log, is made again: the entry, its tombstone, has the version of
-// it.
+// It is also evidence that the key lies where somebody ingested a file, or
+// deleted one by a call (FileWatch). A deletion that is lost, with such a file
+// or with a log, is made again: the entry, its tombstone, has its version.
 //
-// A pair whose value does not read ends nothing: one that RocksDB reports
-// corrupt, or whose blob file is not there, is quarantined (pair_check.h). Any
-// other error is tried again each second; a pair that is being adopted, and so
-// has no entry that a peer's older pair could be kept out by, is quarantined
-// after a few of that (FamilyWalk). What peers may be told of a pair that is
-// being compared is not decided by an error: they wait. So they do where a
-// block of keys does not read, as nobody knows what is in it.
-//
-// Of one thread. All that is decided goes into the caller's batch.
+// A pair whose value does not read does not end the work. One that RocksDB
+// reports corrupt, or whose blob file is not there, is quarantined
+// (pair_check.h). After any other error the pair is tried again each second;
+// one that is being adopted, and so has no entry to keep out a peer's older
+// pair, is quarantined after a few tries (FamilyWalk). An error does not decide
+// what peers may be told of a pair that is being compared: they wait. So they
+// do where a block of keys does not read, as nobody knows what is in it.
 class PairJudge {
  public:
-  // What the present check knows of a key. `there`: there is a pair;
-  // `changed`, `indexed`: the sequence numbers of its newest change and of its
-  // entry's, 0: none.
+  // Returns what the present check knows of a key. `there`: there is a pair.
+  // `changed` and `indexed` are the sequence numbers of its newest change and
+  // of its entry's; 0: none.
   using EvidenceOf =
       std::function<Evidence(const Family& family, const std::string& key,
                              bool there, uint64_t changed, uint64_t indexed)>;
@@ -82,24 +81,27 @@ class PairJudge {
         quarantine_(quarantine),
         evidence_of_(std::move(evidence_of)) {}
 
-  // `work`: of the family's record. REQUIRES: the stripe of the key is held.
+  // Judges a pair. `work` is that of the family's record. REQUIRES: the stripe
+  // of the key is held.
   rocksdb::Status JudgePair(const Family& family, uint8_t work,
                             const Candidate& candidate,
                             rocksdb::WriteBatch* batch);
-  // An entry that is live, by the index. REQUIRES: the same.
+  // Judges an entry that is live, by the index. REQUIRES: the stripe of the key
+  // is held.
   rocksdb::Status JudgeEntry(const Family& family, const IndexKey& key,
                              rocksdb::WriteBatch* batch);
 
  private:
-  // Of a value that another program has written: a version of now.
+  // Puts an entry with a version of now, for a value that another program
+  // wrote.
   rocksdb::Status PutWritten(const IndexKey& key, std::string_view value,
                              rocksdb::WriteBatch* batch);
-  // Marks a pair that does not read, unless its entry says what no pair has to
-  // bear out. `entry`: null if there is none.
+  // Quarantines a pair that does not read, unless its entry is a tombstone, or
+  // quarantined already. `entry` is null if there is none.
   rocksdb::Status JudgeUnreadable(const Family& family, const IndexKey& key,
                                   const StoredEntry* entry,
                                   rocksdb::WriteBatch* batch);
-  // Whether the entry, which is not quarantined, is that of this value.
+  // Returns whether the entry is not quarantined, and is that of this value.
   bool Matches(const Family& family, std::string_view key,
                const StoredEntry& entry, const rocksdb::Slice& value) const;
   rocksdb::Status Look(const Family& family, const IndexKey& index_key,
@@ -108,7 +110,7 @@ class PairJudge {
   IndexedDB* const indexed_;
   Quarantine* const quarantine_;
   const EvidenceOf evidence_of_;
-  uint64_t unreadable_ = 0;  // pairs that it marked
+  uint64_t unreadable_ = 0;  // unreadable pairs that it quarantined
 };
 
 }  // namespace rocksync

@@ -63,7 +63,8 @@ Status PeerMemory::Remember(uint64_t replica_id,
     return Refused(replica_id, Describe(succession, before, incarnation));
   }
   const Incarnation later = Later(before, incarnation);
-  // Else a peer could not come back with its clock corrected.
+  // The reading is capped, or a peer could not come back with its clock
+  // corrected.
   const PeerRecord now{later.incarnation.counter, later.incarnation.random,
                        std::max(known.clock, indexed_->Trusted(later.clock))};
   const std::string record = Encode(now);
@@ -98,7 +99,7 @@ Status PeerMemory::NotePlace(const std::function<void(PlaceRecord*)>& change) {
   PlaceRecord place = place_;
   change(&place);
   const std::string record = Encode(place);
-  // The two may meet every few seconds.
+  // The two may meet every few seconds, so nothing is written twice.
   if (record == Encode(place_)) return Status::OK();
   rocksdb::WriteOptions synced;
   synced.sync = true;

@@ -1,5 +1,5 @@
-// What a replica remembers of peers that it met, and of what they said of it,
-// over restarts.
+// Remembers the peers that a replica met, and what they said of it, over
+// restarts.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_PEER_MEMORY_H_
 #define ROCKSYNC_REPLICATION_STORE_UPKEEP_PEER_MEMORY_H_
@@ -16,37 +16,40 @@
 
 namespace rocksync {
 
-// Thread-safe. What it notes is synced when it returns OK.
+// Keeps this memory in the index. Thread-safe. What it notes is synced when it
+// returns OK.
 class PeerMemory {
  public:
   PeerMemory(IndexedDB* indexed, PlaceRecord place)
       : indexed_(indexed), place_(std::move(place)) {}
 
   // Compares the incarnation that a peer says it is with what is remembered of
-  // it and, if the two agree, remembers it. Aborted: the peer was rolled back
-  // or is one of two replicas with one identity; the message says which. One
-  // synced write if anything changed. Busy: RocksDB stalls writes.
+  // it and, if the two agree, remembers it. Makes one synced write if anything
+  // changed. Aborted: the peer was rolled back or is one of two replicas with
+  // one identity; the message says which. Busy: RocksDB stalls writes.
   // ShutdownInProgress: the database was closed.
   rocksdb::Status Remember(uint64_t replica_id, const Incarnation& incarnation);
-  // What is remembered of a peer. nullopt: nothing, or it cannot be read, which
-  // Remember then says.
+  // Returns what is remembered of a peer; nullopt if that is nothing, or cannot
+  // be read, which Remember then says.
   std::optional<Incarnation> Recall(uint64_t replica_id) const;
 
-  // A peer has met a later incarnation of these data, or another one: they may
-  // be opened as a new replica from now on.
+  // Notes that a peer has met a later incarnation of these data, or another
+  // one: they may be opened as a new replica from now on.
   rocksdb::Status NoteSuperseded();
-  // It met its own identity in another incarnation: one of the two is a copy,
-  // and neither knows which. The same.
+  // Notes that this replica met its own identity in another incarnation: one of
+  // the two is a copy, and neither knows which. The data may be opened as a new
+  // replica, too.
   rocksdb::Status NoteMetItself();
-  // `peer_id` refuses it as one that acknowledged more than it knows of: the
-  // same, until that peer takes it back.
+  // Notes that `peer_id` refuses this replica as one that acknowledged more
+  // than it knows of. Until that peer takes it back, the data may be opened as
+  // a new replica, too.
   rocksdb::Status NoteAcknowledgedMore(uint64_t peer_id);
   rocksdb::Status NoteTakenBack(uint64_t peer_id);
 
  private:
-  // NotFound: nothing is remembered of it.
+  // Reads what is remembered of a peer. NotFound: nothing is.
   rocksdb::Status Read(uint64_t replica_id, PeerRecord* known) const;
-  // As `change` makes it, unless it is so already.
+  // Writes the place record as `change` makes it, unless it is so already.
   rocksdb::Status NotePlace(const std::function<void(PlaceRecord*)>& change);
 
   IndexedDB* const indexed_;

@@ -1,5 +1,5 @@
-// What is known of quarantined pairs since the opening, and how many of them
-// were found, released and repaired.
+// Keeps what is known of quarantined pairs since the opening, and how many of
+// them were found, released and repaired.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_QUARANTINE_H_
 #define ROCKSYNC_REPLICATION_STORE_UPKEEP_QUARANTINE_H_
@@ -13,28 +13,29 @@
 
 namespace rocksync {
 
-// Thread-safe.
+// Counts quarantined pairs. Thread-safe.
 class Quarantine {
  public:
   explicit Quarantine(const IndexedDB* indexed) : indexed_(indexed) {}
 
   UnreadableKeys* unreadable() { return &unreadable_; }
 
-  // A pair is quarantined from now on.
+  // Records that a pair is quarantined from now on.
   void RecordNew() {
     ++pairs_quarantined_;
     RecordSeen();
   }
-  // A pair is quarantined now, or was found to be still quarantined.
+  // Records that a pair is quarantined now, or was found to be still
+  // quarantined.
   void RecordSeen() {
     any_seen_ = true;
     last_ms_ = indexed_->WallMs();
   }
-  // Whether there was one since the opening.
+  // Returns whether there was a quarantined pair since the opening.
   bool any_seen() const { return any_seen_; }
-  // When the last one was, by the wall clock; 0: none is known of.
+  // Returns when the last one was, by the wall clock; 0: none is known of.
   uint64_t last_ms() const { return last_ms_; }
-  // Those known of until `ms` are resolved.
+  // Records that those known of until `ms` are resolved.
   void Resolved(uint64_t ms) { last_ms_.compare_exchange_strong(ms, 0); }
 
   void CountReleased(uint64_t pairs) { pairs_released_ += pairs; }

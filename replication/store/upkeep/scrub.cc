@@ -20,7 +20,7 @@ using rocksdb::Status;
 constexpr size_t kChunkPairs = 128;
 constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
 
-// Of a pass. What is beyond them is counted.
+// Limits of a pass. What is beyond them is only counted.
 constexpr uint64_t kMaxLines = 100;
 constexpr size_t kMaxMissed = 64;
 
@@ -60,7 +60,7 @@ Status Scrub::Load() {
                           MetaKey(kScrubRecord), &bytes);
   if (!status.ok() && !status.IsNotFound()) return status;
   if (status.IsNotFound() || !Decode(bytes, &record_)) {
-    // A fresh index is taken as just scrubbed.
+    // A fresh index counts as just scrubbed.
     record_ = {};
     record_.finished_ms = indexed_->WallMs();
     finished_ms_ = record_.finished_ms;
@@ -187,11 +187,11 @@ Status Scrub::StepFamilies(uint64_t* bytes) {
   return Status::OK();
 }
 
-// What is passed over here is found by way of the index.
+// Skips pairs that do not read. They are compared by way of the index.
 Status Scrub::SkipPairs(const Family& family,
                         std::unique_ptr<rocksdb::Iterator>* pair) {
   const Status status = (*pair)->status();
-  // A table of the application's own kind: there is no order to go on in.
+  // A table of the application's own kind has no order to go on in.
   const bool never = status.IsNotSupported() || status.IsInvalidArgument();
   if (!never && TryAgain(status)) return status;
   Missed missed;
@@ -220,7 +220,7 @@ Status Scrub::SkipPairs(const Family& family,
 }
 
 bool Scrub::TryAgain(const Status& status) {
-  // Not before everything is in the index again, and RocksDB writes.
+  // Wait until everything is in the index again, and RocksDB writes.
   if (status.IsTryAgain() || status.IsBusy()) return true;
   if (tries_ < kTries && retries_ < kMaxRetries) {
     ++tries_;
@@ -301,8 +301,8 @@ Status Scrub::StepIndex(uint64_t* bytes) {
   }
 }
 
-// Among them are blocks that nobody reads but a compaction, which stops all
-// writes then.
+// Reads the meta records. Among them are blocks that nobody reads but a
+// compaction, which stops all writes if they are damaged.
 Status Scrub::ReadMetaRecords(uint64_t* bytes) {
   std::string first_entry;
   AppendPosition(&first_entry, 1);
@@ -317,7 +317,7 @@ Status Scrub::ReadMetaRecords(uint64_t* bytes) {
 }
 
 void Scrub::SkipEntries(const Status& status, IndexCursor* cursor) {
-  // Few keys share a position.
+  // Few keys share a position, so all of it is skipped.
   cursor->SeekBehind(record_.cursor.substr(0, kPositionBytes));
   PassOver(status,
            "the index behind " + HexOf(record_.cursor) + " up to " +
@@ -363,7 +363,7 @@ Status Scrub::LookAt(const IndexCursor& cursor, uint64_t* bytes) {
                ? Status::OK()
                : Check(*family, key);
   }
-  // An entity was met among the families' data.
+  // Entities were met among the families' data.
   rocksdb::PinnableSlice value;
   const Status status =
       indexed_->db()->Get(Uncached(), family->handle(), key, &value);

@@ -24,11 +24,11 @@
 
 namespace rocksync {
 
-// A pass reads the families' data in key order, which finds pairs without an
-// entry, and then the index in its order, which finds entries without a pair
-// and values that do not read. Both compare values with hashes. What seems to
-// disagree is looked at again under its lock, since the application writes
-// meanwhile; what then still disagrees is quarantined:
+// Scrubs the database in passes. A pass reads the families' data in key order,
+// which finds pairs without an entry, and then the index in its order, which
+// finds entries without a pair and values that do not read. Both compare values
+// with hashes. What seems to disagree is looked at again under its lock, since
+// the application writes meanwhile; what then still disagrees is quarantined:
 //   a value that does not match its entry, or that RocksDB reports corrupt
 //   a pair without an entry, or with one that does not parse
 //   a live entry without a pair
@@ -39,40 +39,42 @@ namespace rocksync {
 // entry is moved back or removed. A quarantined pair that matches again is
 // released.
 //
-// A read that fails decides nothing: the chunk is read again, a few times, and
-// then what does not read is passed over until the next pass: a key, or, where
+// A read that fails decides nothing. The chunk is read again, a few times. Then
+// what does not read is passed over until the next pass: a key or, where
 // neither the data nor the index go on, what SeekBehind finds to be damaged.
 // Pairs in a range of the data that was passed over are compared by way of the
 // index; only those without an entry are not found. A pass in which much does
 // not read ends all the same: it tries again kMaxRetries times in vain.
 //
-// How far a pass is, is written down every kRecordEvery chunks.
-// Not thread-safe, but for progress().
+// The progress of a pass is written down every kRecordEvery chunks. Not
+// thread-safe, except progress().
 class Scrub {
  public:
   Scrub(IndexedDB* indexed, Quarantine* quarantine, IndexBuild* index_build);
 
-  // Reads how far an earlier process came. Once, before everything else.
+  // Reads how far an earlier process came. REQUIRES: called once, before
+  // everything else.
   rocksdb::Status Load();
 
-  // One chunk of the pass, which begins if none is under way. `*bytes`: of keys
-  // and values read. `*finished`: the pass is over. After an error the same
-  // chunk is next again, but for what was passed over.
+  // Scrubs one chunk of the pass, which begins if none is under way. `*bytes`
+  // are those of keys and values read. `*finished`: the pass is over. After an
+  // error the same chunk is next again, except for what was passed over.
   rocksdb::Status Step(uint64_t* bytes, bool* finished);
 
-  // Quarantined pairs of which no peer has a later version become unversioned:
-  // a pair gets version 0, an entry without a pair is removed. For when the
-  // digests of every peer were equal since the last pair was quarantined. One
-  // read of the index;
-  // `*resolved` counts.
+  // Resolves quarantined pairs of which no peer has a later version: a pair
+  // becomes unversioned, an entry without a pair is removed; `*resolved` counts
+  // them. Reads the index once. For when the digests of every peer were equal
+  // since the last pair was quarantined.
   rocksdb::Status ResolveQuarantined(const std::function<bool()>& cancelled,
                                      uint64_t* resolved);
 
-  // The latest Step failed in writing down how far the pass is: trying again
-  // helps once RocksDB writes again, and nothing is passed over meanwhile.
+  // Returns whether the latest Step failed in writing down how far the pass is.
+  // Trying again helps once RocksDB writes again, and nothing is passed over
+  // meanwhile.
   bool cannot_write() const { return cannot_write_; }
 
-  // Of the latest pass, finished or not. Incomplete: something was passed over.
+  // Returns the status of the latest pass, finished or not. Incomplete:
+  // something was passed over.
   rocksdb::Status pass_status() const { return pass_status_; }
 
   bool under_way() const { return record_.running; }
@@ -92,8 +94,8 @@ class Scrub {
   static constexpr int kTries = 3;  // of a chunk, before it is passed over
   static constexpr int kMaxRetries = 12;  // in vain, in a pass
 
-  // Of a family's data, not read in order: behind `from` (empty: from the
-  // beginning) and before `to` (none: up to the end).
+  // A part of a family's data that was not read in order: behind `from` (empty:
+  // from the beginning) and before `to` (nullopt: up to the end).
   struct Missed {
     uint32_t family_id = 0;
     std::string from;
@@ -107,20 +109,22 @@ class Scrub {
   rocksdb::Status ReadMetaRecords(uint64_t* bytes);
   static const Family* FamilyFrom(const FamilyTable& families, uint32_t id);
 
-  // Unlocked: false if somebody should look again.
+  // Returns whether pair and entry agree, without a lock; if not, the key has
+  // to be looked at again under its lock.
   bool Agrees(const Family& family, std::string_view key,
               const rocksdb::Slice& value);
   rocksdb::Status Check(const Family& family, const std::string& key);
   // Looks at the entry under the cursor.
   rocksdb::Status LookAt(const IndexCursor& cursor, uint64_t* bytes);
-  // From where the iterator stopped with an error to what reads behind it, or
-  // to the end. Not OK: try again first.
+  // Moves from where the iterator stopped with an error to what reads behind
+  // it, or to the end. Not OK: try again first.
   rocksdb::Status SkipPairs(const Family& family,
                             std::unique_ptr<rocksdb::Iterator>* pair);
   void SkipEntries(const rocksdb::Status& status, IndexCursor* cursor);
-  // In what SkipPairs skipped.
+  // Returns whether the key is in what SkipPairs skipped.
   bool WasMissed(const Family& family, const std::string& key) const;
-  // After an error. False: it was met too often; go on behind.
+  // Returns whether to try again after an error. False: it was met too often;
+  // go on behind.
   bool TryAgain(const rocksdb::Status& status);
   void PassOver(const rocksdb::Status& status, const std::string& where,
                 uint64_t* count);
@@ -131,14 +135,14 @@ class Scrub {
   PairCheck check_;
   ScrubRecord record_;
   int chunks_ = 0;
-  int tries_ = 0;         // of the present chunk that failed
+  int tries_ = 0;         // of the present chunk, which failed
   int retries_ = 0;       // in this pass, but for those that helped
   bool in_vain_ = false;  // the present chunk passed over something
   bool cannot_write_ = false;
   rocksdb::Status pass_status_;
   uint64_t keys_passed_over_ = 0;  // in this pass
   uint64_t ranges_passed_over_ = 0;
-  std::vector<Missed> missed_;  // the first of this pass
+  std::vector<Missed> missed_;  // the first ranges of this pass
   std::atomic<bool> running_{false};
   std::atomic<uint64_t> pairs_{0};
   std::atomic<uint64_t> finished_ms_{0};

@@ -13,8 +13,9 @@ namespace {
 using rocksdb::Status;
 
 constexpr uint64_t kEntriesAtOnce = 2000;
-constexpr uint64_t kPauseMs = 10;  // after as many
-// After an error, and at most: what never reads is read from the beginning.
+constexpr uint64_t kPauseMs = 10;  // after kEntriesAtOnce
+// The pause after an error, and its limit: what never reads is read from the
+// beginning.
 constexpr uint64_t kRetryMs = 1000;
 constexpr uint64_t kMaxRetryMs = 600'000;
 
@@ -44,7 +45,7 @@ bool TombstoneSweep::done() const {
 
 bool TombstoneSweep::Pause(uint64_t ms) {
   std::unique_lock lock(mutex_);
-  // By the clock on the wall, as in leaf_digests.cc.
+  // Waits by the wall clock, as in leaf_digests.cc.
   changed_.wait_until(
       lock, std::chrono::system_clock::now() + std::chrono::milliseconds(ms),
       [this] { return stop_; });
@@ -76,7 +77,7 @@ Status TombstoneSweep::Sweep(uint64_t pause_ms) {
   bool at_end = false;
   while (!at_end) {
     const Status status = SweepSome(&next, &at_end);
-    // Busy: the same again.
+    // Busy: the same entries come again.
     if (!status.ok() && !status.IsBusy()) return status;
     if (pause_ms > 0 && !Pause(pause_ms)) return Status::Incomplete();
   }

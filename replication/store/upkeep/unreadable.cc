@@ -7,7 +7,8 @@ namespace {
 
 using rocksdb::Status;
 
-// `error`, with the pairs that did not read and the remedy.
+// Returns `error`, if it is of reading, with the pairs that did not read and
+// the remedy.
 Status DataError(const Status& error, const Family& family,
                  const std::string& which, const std::string& remedy) {
   if (!error.IsCorruption() && !error.IsIOError()) return error;

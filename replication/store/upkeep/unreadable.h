@@ -1,5 +1,5 @@
-// Errors of an application's data that does not read: what is damage, and which
-// keys are meant.
+// Explains errors of an application's data that does not read: what is damage,
+// and which keys are meant.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_UNREADABLE_H_
 #define ROCKSYNC_REPLICATION_STORE_UPKEEP_UNREADABLE_H_
@@ -12,15 +12,16 @@
 
 namespace rocksync {
 
-// What RocksDB says of damage, and of a blob file that is not there.
+// Returns whether an error is damage: corruption, or a blob file that is not
+// there.
 bool IsDamage(const rocksdb::Status& status);
 
-// `error`, if it is of reading, with the key whose value does not read and the
-// remedy.
+// Returns `error`, if it is of reading, with the key whose value does not read
+// and the remedy.
 rocksdb::Status ValueError(const rocksdb::Status& error, const Family& family,
                            std::string_view key);
 
-// The same of the keys behind `from`; null: from the beginning on.
+// Returns the same for the keys behind `from`; null: from the beginning on.
 rocksdb::Status KeysError(const rocksdb::Status& error, const Family& family,
                           const std::string* from);
 

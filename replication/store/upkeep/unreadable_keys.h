@@ -1,4 +1,4 @@
-// Since when RocksDB reports corruption of a pair.
+// Remembers since when RocksDB reports corruption of a pair.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_UPKEEP_UNREADABLE_KEYS_H_
 #define ROCKSYNC_REPLICATION_STORE_UPKEEP_UNREADABLE_KEYS_H_
@@ -13,15 +13,16 @@
 
 namespace rocksync {
 
-// A read that ends short looks to RocksDB like a damaged block, and passes. So
-// corruption counts as a fact only once it has lasted; what would be lost by it
-// waits until then. Bounded: of more keys than it remembers, the rest waits for
-// its turn. Thread-safe.
+// Tells whether corruption has lasted. A read that ends short looks to RocksDB
+// like a damaged block, and passes. So corruption counts as a fact only once it
+// has lasted; what would be lost by it waits until then. Bounded: keys beyond
+// those that it remembers wait for their turn. Thread-safe.
 class UnreadableKeys {
  public:
   static constexpr uint64_t kLastsMs = 10 * 60'000;
 
-  // The key is unreadable at `now_ms`. True: and was `kLastsMs` ago.
+  // Notes that the key is unreadable at `now_ms`. Returns whether it was
+  // `kLastsMs` ago, too.
   bool Last(uint32_t family_id, std::string_view key, uint64_t now_ms) {
     const std::lock_guard lock(mutex_);
     const std::pair<uint32_t, std::string> id(family_id, key);
@@ -36,7 +37,7 @@ class UnreadableKeys {
     return false;
   }
 
-  // It reads, or is replaced.
+  // Forgets a key that reads, or is replaced.
   void Forget(uint32_t family_id, std::string_view key) {
     const std::lock_guard lock(mutex_);
     if (!keys_.empty()) keys_.erase({family_id, std::string(key)});

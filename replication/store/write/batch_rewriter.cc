@@ -180,7 +180,7 @@ Status BatchRewriter::DeleteRangeCF(uint32_t id, const Slice& begin,
       [&](const Slice& key) { keys.push_back(key.ToString()); });
   if (!status.ok()) return status;
   if (more) return TooManyKeys(options_.max_delete_range_keys);
-  // Keys that only this batch has put.
+  // The range also covers keys that only this batch has put.
   for (const auto& [pair, value] : written_) {
     if (pair.first == id && value.has_value() &&
         order->Compare(begin, pair.second) <= 0 &&

@@ -1,6 +1,6 @@
 // Rewrites a WriteBatch whose operations cannot be written as they are:
-// SingleDelete becomes Delete, Merge the merged value, DeleteRange one Delete
-// for each key that is there.
+// SingleDelete becomes Delete, Merge becomes a Put of the merged value, and
+// DeleteRange becomes one Delete for each existing key.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_BATCH_REWRITER_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_BATCH_REWRITER_H_
@@ -21,17 +21,16 @@
 
 namespace rocksync {
 
-// Feed it to WriteBatch::Iterate with the locks of all keys held (all stripes
-// for a DeleteRange). Operations see those before them in the batch.
+// A handler to pass to WriteBatch::Iterate with the locks of all keys held (all
+// stripes for a DeleteRange). Each operation sees those before it in the batch.
 class BatchRewriter final : public BatchHandler {
  public:
   // Called for every operation on a replicated pair; `value` null: deleted.
   using OnChange = std::function<void(const Family&, std::string_view key,
                                       const std::string_view* value)>;
 
-  // `options` must outlive it. `skip_unknown`: operations on families that are
-  // not known are left out, as WriteOptions::ignore_missing_column_families
-  // says.
+  // `options` must outlive it. `skip_unknown`: leaves out operations on unknown
+  // families, as WriteOptions::ignore_missing_column_families says.
   BatchRewriter(rocksdb::DB* db, const FamilyTable& families,
                 const ReplicatedDBOptions& options, rocksdb::WriteBatch* out,
                 OnChange on_change, bool skip_unknown = false);
@@ -54,7 +53,8 @@ class BatchRewriter final : public BatchHandler {
 
   rocksdb::Status SetPair(const Family& family, const rocksdb::Slice& key,
                           const rocksdb::Slice* value);
-  // The handle of a family that is not replicated; null: skip the operation.
+  // Finds the handle of a family that is not replicated; null: skip the
+  // operation.
   rocksdb::Status Other(uint32_t id, rocksdb::ColumnFamilyHandle** handle);
 
   rocksdb::DB* const db_;
@@ -63,12 +63,12 @@ class BatchRewriter final : public BatchHandler {
   rocksdb::WriteBatch* const out_;
   const OnChange on_change_;
   const bool skip_unknown_;
-  // What the batch has made of pairs so far; nullopt: deleted.
+  // The pairs that the batch has written so far; nullopt: deleted.
   std::map<PairKey, std::optional<std::string>> written_;
 };
 
-// Visits the keys in [begin, end) that the database holds, at most `limit` of
-// them, in order. `*more`: whether there are more.
+// Visits, in order, the keys in [begin, end) that the database holds, at most
+// `limit` of them. `*more`: whether there are more.
 rocksdb::Status ForEachKeyInRange(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle,
     const rocksdb::Slice& begin, const rocksdb::Slice& end, uint64_t limit,

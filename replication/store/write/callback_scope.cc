@@ -60,8 +60,8 @@ const CallbackScope* CallbackScope::Innermost(const IndexedDB* indexed) {
 }
 
 rocksdb::Status CheckNotInCallback(const IndexedDB* indexed) {
-  // In none of these functions a session or an update of the same database
-  // begins, so the innermost tells.
+  // None of these functions can begin a session or an update of the same
+  // database, so the innermost scope tells.
   const CallbackScope* const scope = CallbackScope::Innermost(indexed);
   const bool locks =
       scope != nullptr && (scope->callback_ == Callback::kUpdate ||

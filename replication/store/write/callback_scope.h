@@ -1,5 +1,5 @@
-// Functions of the application that the library calls, and in which some calls
-// of the library would wait for the thread that makes them: a write while the
+// Tracks the functions of the application that the library calls. In these,
+// some calls of the library would wait for their own thread: a write while the
 // locks of its keys are held, a session in a session.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_CALLBACK_SCOPE_H_
@@ -15,18 +15,18 @@
 namespace rocksync {
 
 enum class Callback : uint8_t {
-  // While the locks of some keys are held:
+  // Called while the locks of some keys are held:
   kUpdate,     // the function that Update calls
   kApplyHook,  // ReplicatedDBOptions::hook
-  // While a session or a call of the replicator is under way:
+  // Called while a session or a call of the replicator is under way:
   kProgress,    // ReplicatorOptions::progress
-  kDifference,  // of Verify
+  kDifference,  // the function that Verify calls
 };
 
-// While it lives, this thread runs such a function of this database. Scopes
-// nest: a function may change another database, which has a hook of its own.
-// A child of fork that returns from a function which a thread of the library
-// calls ends with a message; Update returns an error there.
+// Marks, while it lives, that this thread runs such a function of this
+// database. Scopes nest: a function may change another database, which has a
+// hook of its own. A child of fork ends with a message if it returns from a
+// function that a thread of the library calls; Update returns an error there.
 class CallbackScope {
  public:
   CallbackScope(const IndexedDB* indexed, Callback callback);
@@ -45,16 +45,18 @@ class CallbackScope {
   const CallbackScope* const outer_;
 };
 
-// InvalidArgument in a thread that runs a function of this database that is
-// called while locks are held: a write would wait for them.
+// Returns InvalidArgument if this thread runs a function of this database that
+// is called while locks are held: a write would wait for them.
 rocksdb::Status CheckNotInCallback(const IndexedDB* indexed);
 
-// Which function of this database this thread runs, in words; null: none.
+// Returns the function of this database that this thread runs, in words; null:
+// none.
 const char* CallbackHere(const IndexedDB* indexed);
-// It runs one of any database.
+// Whether this thread runs such a function of any database.
 bool IsInCallback();
-// InvalidArgument if it runs one: `call` might wait for its own thread.
-// NotSupported in a child of fork: it would wait for threads of the parent.
+// Returns InvalidArgument if this thread runs one of this database: `call`
+// might wait for its own thread. Returns NotSupported in a child of fork: it
+// would wait for threads of the parent.
 rocksdb::Status CheckMayWait(const IndexedDB* indexed, const char* call);
 
 }  // namespace rocksync

@@ -12,7 +12,7 @@ namespace {
 using rocksdb::Status;
 
 constexpr size_t kLeastBuffer = size_t{4} << 10;
-// Larger ones are mistakes, a -1 for example.
+// A larger buffer is a mistake, a -1 for example.
 constexpr uint64_t kMaxBuffer = uint64_t{64} << 30;
 
 }  // namespace
@@ -27,7 +27,7 @@ class ChangeFeeds::Feed : public ChangeFeed {
     shared_->subscribers = shared_->queues.size();
   }
 
-  // False: closed already.
+  // Returns false if the feeds are closed already.
   bool Enter() {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->closed) return false;
@@ -58,11 +58,12 @@ class ChangeFeeds::Feed : public ChangeFeed {
 
  private:
   const std::shared_ptr<Shared> shared_;
-  Queue queue_;  // under Shared::mutex
+  Queue queue_;  // guarded by Shared::mutex
 };
 
-// Once one is left out all others are, until these are fetched: what is missed
-// stands in one place, behind what is there.
+// Leaves out a change that does not fit, and then all others until the buffered
+// ones are fetched: so the missed changes are in one place, after the buffered
+// ones.
 void ChangeFeeds::Queue::Add(const FeedChange& change) {
   const size_t size =
       sizeof(FeedChange) + change.family.size() + change.key.size();

@@ -1,5 +1,5 @@
-// The feeds of a database (rocksync/change_feed.h): what peers changed, copied
-// for each subscriber into a bounded buffer.
+// The feeds of a database (rocksync/change_feed.h): each subscriber gets the
+// changes of peers, copied into a bounded buffer.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_FEEDS_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_FEEDS_H_
@@ -20,7 +20,7 @@
 
 namespace rocksync {
 
-// Thread-safe. Feeds may outlive it.
+// Gives changes to the subscribers. Thread-safe. Feeds may outlive it.
 class ChangeFeeds {
  public:
   ChangeFeeds() : shared_(std::make_shared<Shared>()) {}
@@ -28,24 +28,26 @@ class ChangeFeeds {
   ChangeFeeds(const ChangeFeeds&) = delete;
   ChangeFeeds& operator=(const ChangeFeeds&) = delete;
 
-  // InvalidArgument: the buffer is too small. Aborted: closed.
+  // Returns InvalidArgument if the buffer is too small or too large, and
+  // Aborted if closed.
   rocksdb::Status Subscribe(const ChangeFeedOptions& options,
                             std::unique_ptr<ChangeFeed>* feed);
 
-  // Whether anybody subscribes: all that applying pays where nobody does.
+  // Whether there is a subscriber. Without one, applying pays for this check
+  // alone.
   bool any() const {
     return shared_->subscribers.load(std::memory_order_acquire) != 0;
   }
 
-  // These are committed, with their keys' stripes still held, so that those of
-  // one key come in order. Never waits for a subscriber.
+  // Gives committed changes to all feeds. Their keys' stripes are still held,
+  // so that changes of one key come in order. Never waits for a subscriber.
   void Publish(std::span<const AppliedChange> changes, uint64_t source);
 
-  // Nothing comes any more.
+  // Ends all feeds: nothing comes any more.
   void Close();
 
  private:
-  // One subscriber's; under Shared::mutex.
+  // The buffer of one subscriber; guarded by Shared::mutex.
   struct Queue {
     explicit Queue(size_t size) : room(size) {}
     void Add(const FeedChange& change);
@@ -53,7 +55,7 @@ class ChangeFeeds {
     const size_t room;
     size_t bytes = 0;
     std::vector<FeedChange> changes;
-    uint64_t missed = 0;  // behind `changes`
+    uint64_t missed = 0;  // after `changes`
   };
   struct Shared {
     std::mutex mutex;

@@ -7,10 +7,10 @@
 namespace rocksync {
 namespace {
 
-// Small enough that the log lets its oldest changes go bit by bit.
+// Small, so that the log drops its oldest changes in small portions.
 constexpr size_t kSegmentBytes = size_t{256} << 10;
 
-// In front of the bytes of key and value.
+// The header in front of the bytes of key and value.
 struct Head {
   Version version;
   uint64_t source;
@@ -162,7 +162,7 @@ void ChangeLog::Reader::Interrupt() {
   log_->changed_.notify_all();
 }
 
-// Points at the bytes of the next changes. False: none is there.
+// Collects the segments with the next changes. Returns false if there is none.
 bool ChangeLog::Reader::Gather(size_t max_bytes) {
   pieces_.clear();
   const std::lock_guard lock(log_->mutex_);

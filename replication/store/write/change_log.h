@@ -1,14 +1,15 @@
-// What was written to replicated families lately, in memory, for the streams to
-// peers. Bounded: the oldest changes go, whoever has not read them yet.
+// The latest writes to replicated families, in memory, for the streams to
+// peers. The log is bounded: it drops the oldest changes, whether or not
+// readers have read them.
 //
-// A writer appends after RocksDB's Write has returned OK, so what is in the log
+// A writer appends after RocksDB's Write has returned OK. So what is in the log
 // is in the database, and a sync of the database's log that begins after a
 // position was read makes everything up to it durable. A writer never waits for
-// a reader: a reader holds the mutex while it copies pointers, no longer.
+// a reader, except while that holds the mutex to copy pointers.
 //
-// A change that a reader misses (the log was not attached yet, or had to let it
-// go) is in every snapshot of the database that is taken after the attachment,
-// or after the loss was told. So an exact session finds it.
+// A reader may miss a change, if it was not attached yet or if the log dropped
+// it. Such a change is in every snapshot of the database that is taken after
+// the attachment, or after the loss was reported. So an exact session finds it.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_LOG_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_LOG_H_
@@ -29,7 +30,7 @@
 
 namespace rocksync {
 
-// One version of one pair. Views do not own.
+// One version of one pair. The views do not own their bytes.
 struct Change {
   uint32_t family_id = 0;  // RocksDB's
   std::string_view key;
@@ -37,17 +38,18 @@ struct Change {
   bool tombstone = false;
   std::string_view value;
   uint64_t source = 0;  // the peer that it came from; 0: written here
-  // As read from the log: the pair is too large for it, and its value, or its
-  // key too, is not here.
+  // For a change read from the log: the pair was too large for it, so that its
+  // value (or key and value) is missing here.
   bool left_out = false;
 };
 
-// Thread-safe, but for each reader, which belongs to one thread at a time.
+// The log. Thread-safe, except that each reader belongs to one thread at a
+// time.
 class ChangeLog {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Key and value of what the log holds, together.
+  // The most bytes of key and value that the log holds of one change.
   static constexpr size_t kMaxChangeBytes = size_t{64} << 10;
 
   class Reader;
@@ -56,30 +58,33 @@ class ChangeLog {
   ChangeLog(const ChangeLog&) = delete;
   ChangeLog& operator=(const ChangeLog&) = delete;
 
-  // Whether anybody reads it, to be asked once the write is committed. All that
-  // a write pays where nobody does. Relaxed is enough: a write that is not in a
-  // snapshot taken since the attachment has taken its stripe after whoever took
-  // the snapshot let it go.
+  // Whether there is a reader; a writer asks once its write is committed. It is
+  // all that a write pays without a reader. Relaxed order is enough: a write
+  // that is not in a snapshot taken since the attachment took its stripe after
+  // the snapshot's thread released it.
   bool attached() const {
     return readers_.load(std::memory_order_relaxed) != 0;
   }
 
-  // Whether what comes from this peer is to be appended, too. As above.
+  // Whether changes from this peer are to be appended, too. Asked as
+  // attached().
   bool passes_on(uint64_t source) const;
-  // From all peers, or from all but `reached`: each of these sends to whoever
-  // has a stream from here what it sends to this replica.
+  // Sets whether changes from all peers are appended, or from all but
+  // `reached`. These peers send to all that have a stream from here what they
+  // send to this replica.
   void SetPassesOn(bool all, std::vector<uint64_t> reached);
 
-  // Appends what a write of the database has changed, in one piece. Of a key
-  // that is changed several times only the last change may be there.
+  // Appends the changes of one write to the database, without others in
+  // between. If the write changes a key several times, only the last change may
+  // be passed.
   void Append(std::span<const Change> changes);
 
   // The number of changes appended so far; they are numbered from 1.
   uint64_t end() const;
 
  private:
-  // Bytes that are written once, from the front; a reader sees no more of them
-  // than there were when it held the mutex.
+  // Bytes that are written once, from the front. A reader sees only those that
+  // were there when it held the mutex.
   struct Segment {
     uint64_t first = 0;  // number of its first change
     uint64_t count = 0;
@@ -103,37 +108,37 @@ class ChangeLog {
   std::deque<std::shared_ptr<Segment>> segments_;
 };
 
-// Where one stream is in the log. Changes from the time of its construction on.
+// One stream's position in the log. Reads changes from its construction on.
 class ChangeLog::Reader {
  public:
-  // `capacity_bytes`: what the log may hold; of several readers the last one
-  // counts. `log` must outlive it.
+  // `capacity_bytes`: what the log may hold; of several readers the value of
+  // the last one counts. `log` must outlive it.
   Reader(ChangeLog* log, size_t capacity_bytes);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // Sleeps until there is a change that was not taken (unless `ignore_changes`)
-  // or until Interrupt was called since it last returned, but no longer than
-  // `until`.
+  // Sleeps until there is a change that was not taken (unless
+  // `ignore_changes`), until Interrupt was called since the last return, or
+  // until `until`.
   void Wait(Clock::time_point until, bool ignore_changes);
-  // From any thread.
+  // Ends Wait. May be called from any thread.
   void Interrupt();
 
-  // What was taken. Views are valid until the next call.
+  // The changes that were taken. Views are valid until the next call.
   struct Taken {
     std::vector<Change> changes;
-    uint64_t lost = 0;  // changes before these that the log had to let go
+    uint64_t lost = 0;  // changes before these that the log had to drop
     uint64_t last = 0;  // number of the last change
     Clock::time_point oldest{};  // when the first was appended
   };
-  // The next changes, about `max_bytes` of keys and values, at least one if
-  // there is any. If some are lost, all that are there are given up with them
-  // and counted as lost: they are repaired together.
+  // Takes the next changes, about `max_bytes` of keys and values, and at least
+  // one if there is any. If some are lost, all present ones are given up and
+  // counted as lost, too: they are repaired together.
   const Taken& Take(size_t max_bytes);
 
-  // From any thread: changes that were not taken, and when the oldest of them
-  // was appended.
+  // The number of changes that were not taken, and when the oldest of them was
+  // appended. May be called from any thread.
   struct Backlog {
     uint64_t changes = 0;
     Clock::time_point oldest{};
@@ -152,11 +157,11 @@ class ChangeLog::Reader {
   void Parse(size_t max_bytes);
 
   ChangeLog* const log_;
-  // Under the log's mutex:
+  // Guarded by the log's mutex:
   bool interrupted_ = false;
   uint64_t next_ = 1;  // number of the next change
-  size_t offset_ = 0;  // of it in its segment, if it is not its first
-  // Of the thread that reads:
+  size_t offset_ = 0;  // its offset in the segment, unless first there
+  // Used by the reading thread alone:
   std::vector<Piece> pieces_;
   Taken taken_;
 };

@@ -9,9 +9,10 @@
 
 namespace rocksync {
 
-// Readings are Version::time: milliseconds in bits 63..16, a counter below that
-// carries into them. Every reading is later than all before it and than all
-// that was observed. The wall clock is an argument. Thread-safe, lock-free.
+// A clock whose readings are Version::time: milliseconds in bits 63..16, and
+// below them a counter that carries into them. Each reading is later than all
+// earlier ones and all observed ones. The wall clock is an argument.
+// Thread-safe, lock-free.
 class HybridClock {
  public:
   explicit HybridClock(uint64_t last) : last_(last) {}
@@ -26,7 +27,7 @@ class HybridClock {
     return next;
   }
 
-  // Readings from now on are later than `time`.
+  // Makes all later readings later than `time`.
   void Observe(uint64_t time) {
     uint64_t last = last_.load(std::memory_order_relaxed);
     while (last < time && !last_.compare_exchange_weak(
@@ -34,7 +35,7 @@ class HybridClock {
     }
   }
 
-  // The latest reading issued or observed.
+  // Returns the latest reading that was issued or observed.
   uint64_t Last() const { return last_.load(std::memory_order_acquire); }
 
  private:

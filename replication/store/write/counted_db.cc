@@ -16,11 +16,11 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using rocksdb::WriteOptions;
 
-// A write that is under way takes microseconds, or as long as a sync.
+// How to wait for a write, which takes microseconds, or as long as a sync.
 constexpr int kYields = 16;
 constexpr auto kPoll = std::chrono::microseconds(100);
 
-// RocksDB's, which belongs to somebody else.
+// A pointer that does not own RocksDB's object.
 std::shared_ptr<rocksdb::DB> Borrowed(rocksdb::DB* db) {
   return {db, [](rocksdb::DB*) {}};
 }
@@ -80,8 +80,8 @@ Status CountedDB::Counted(const WriteOptions& options, uint64_t numbers,
   const Status writable = LogStatus();
   if (!writable.ok()) return writable;
   Cell* const cell = MyCell();
-  // Announced before the look at the gate: whoever closes the gate and then
-  // finds nothing announced knows that nothing is under way.
+  // The write is announced before it checks the gate: a thread that closes the
+  // gate and then finds no write announced knows that none is under way.
   cell->begun.fetch_add(numbers);
   while (gate_.load() != 0) {
     cell->begun.fetch_sub(numbers);
@@ -100,8 +100,8 @@ Status CountedDB::Counted(const WriteOptions& options, uint64_t numbers,
 bool CountedDB::Drain(const std::function<bool()>& cancelled) const {
   const auto impatient = LockDeadline();
   for (int tries = 0;; ++tries) {
-    // Done first: no cell's is ever larger than what has begun there, so equal
-    // sums are equal cell by cell.
+    // Done is read first: no cell's `done` ever exceeds its `begun`, so equal
+    // sums mean equal cells.
     const uint64_t done = Done();
     if (done == Begun()) return true;
     if (cancelled && cancelled()) return false;
@@ -116,9 +116,9 @@ bool CountedDB::Drain(const std::function<bool()>& cancelled) const {
 
 bool CountedDB::CountForeign(const std::function<bool()>& cancelled,
                              uint64_t* foreign) {
-  // Before all else: what these have taken is told.
+  // Read first: the numbers of these ingestions have been counted.
   const uint64_t ingestions = ingestions_done_.load();
-  // Nearly always: all that RocksDB has given out was counted before.
+  // The usual case: all numbers that RocksDB has given out were counted before.
   const uint64_t base = base_.load();
   const uint64_t done = Done();
   *foreign = 0;

@@ -1,7 +1,7 @@
-// The database as the library writes to it: every sequence number that such a
-// write takes is counted, so that one which nobody here took shows that
-// there was a foreign write. And nothing is written to a log that failed, nor
-// in a child of fork, by whatever way the call came here.
+// The database as the library writes to it. It counts the sequence numbers of
+// all these writes, so that one it did not count shows a foreign write. It
+// writes nothing to a log that failed, nor in a child of fork, however the call
+// came here.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_COUNTED_DB_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_COUNTED_DB_H_
@@ -21,19 +21,19 @@
 
 namespace rocksync {
 
-// RocksDB gives one sequence number to each operation of a write that succeeds.
-// So its latest one is `base`, where the counting began, plus what the writes
-// through this class took, plus those of foreign writes.
+// Counts sequence numbers. RocksDB gives one to each operation of a write that
+// succeeds. So its latest one is `base`, where the counting began, plus the
+// numbers of writes through this class, plus those of foreign writes.
 //
-// Writers add to two counters of their thread, before and after the write. As
-// long as no write is under way the two agree, and the sum is exact; to have
-// that moment while others write, CountForeign holds new writes up until those
-// under way are done. A write that is held up holds no lock which one under way
-// could wait for: the counting is the innermost step.
+// Writers add to two counters of their thread, before and after the write.
+// While no write is under way the two agree, and the sum is exact. To have that
+// moment while others write, CountForeign holds new writes up until those under
+// way are done. A write that is held up holds no lock for which one under way
+// could wait: counting is the innermost step.
 //
-// Invariant: what a write has taken is counted when the write returns. One that
-// fails counts nothing; if RocksDB used numbers up for it nevertheless, they
-// look foreign, and the price is a re-check.
+// Invariant: the numbers of a write are counted when it returns. A write that
+// fails counts nothing. If RocksDB used numbers for it all the same, they look
+// foreign, and the price is a re-check.
 //
 // Thread-safe.
 class CountedDB final : public rocksdb::StackableDB {
@@ -41,37 +41,37 @@ class CountedDB final : public rocksdb::StackableDB {
   // `db` must outlive this. `log` is a listener of `db`.
   CountedDB(rocksdb::DB* db, std::shared_ptr<const LogWatch> log);
 
-  // Whether the log can be written, and by this process; if not, writes and
-  // syncs end with this.
+  // Returns OK if the log can be written, and by this process; else the error
+  // with which writes and syncs end.
   rocksdb::Status LogStatus() const;
   rocksdb::Status WritesStopped() const { return log_->writes_stopped(); }
 
-  // How many sequence numbers foreign writes took. Writers wait only if some
-  // write is under way just now. False: not known, since `cancelled` said so
-  // first, since one that is under way sits in a stall, or since files are
-  // being ingested and their numbers are not told yet.
+  // Counts the sequence numbers of foreign writes. Writers wait only if some
+  // write is under way at this moment. Returns false if the number is not
+  // known: because `cancelled` returned true first, a write under way is
+  // stalled, or files are being ingested and their numbers are not known yet.
   bool CountForeign(const std::function<bool()>& cancelled, uint64_t* foreign);
-  // They are dealt with: they count no more.
+  // Counts these foreign writes no more: they are dealt with.
   void Accept(uint64_t foreign) { base_.fetch_add(foreign); }
 
-  // Runs what takes sequence numbers in a way of its own (an import), while
-  // no other write goes on, and counts them all. Holds all writers up, but not
-  // while it waits for one that sits in a stall.
+  // Runs `work`, which takes sequence numbers in its own way (an import), while
+  // no other write goes on, and counts all of them. Holds all writers up, but
+  // not while it waits for a write that is stalled.
   rocksdb::Status Alone(const std::function<rocksdb::Status()>& work);
 
-  // Runs a write that takes `numbers`, by a call of RocksDB's that this class
-  // does not override. Incomplete, as of all writes with no_slowdown: others
-  // are held up for long.
+  // Runs a write that takes `numbers`, by a call of RocksDB that this class
+  // does not override. Like all writes with no_slowdown, it returns Incomplete
+  // if writes are held up for long.
   rocksdb::Status Count(const rocksdb::WriteOptions& options, uint64_t numbers,
                         const std::function<rocksdb::Status()>& write);
-  // Runs what ingests files; how many numbers they take, FileWatch tells.
+  // Runs an ingestion of files; FileWatch tells how many numbers they take.
   rocksdb::Status Ingest(const std::function<rocksdb::Status()>& ingestion);
 
-  // Files that were ingested have taken numbers (FileWatch tells).
+  // Counts the numbers that ingested files have taken (FileWatch tells).
   void Ingested(uint64_t numbers) { base_.fetch_add(numbers); }
 
-  // How many snapshots are held that were not taken through this, as the
-  // library takes its own.
+  // Returns how many snapshots are held that were not taken through this
+  // object; the library takes its own through it.
   uint64_t CountForeignSnapshots() const;
   const rocksdb::Snapshot* GetSnapshot() override;
   void ReleaseSnapshot(const rocksdb::Snapshot* snapshot) override;
@@ -131,7 +131,8 @@ class CountedDB final : public rocksdb::StackableDB {
       const std::vector<rocksdb::IngestExternalFileArg>& args) override;
 
  private:
-  // A thread's counters. A cache line each, lest writers wait for one another.
+  // The counters of a thread, on a cache line of their own, so that writers do
+  // not contend.
   struct alignas(64) Cell {
     std::atomic<uint64_t> begun{0};
     std::atomic<uint64_t> done{0};
@@ -139,15 +140,16 @@ class CountedDB final : public rocksdb::StackableDB {
   static constexpr size_t kCells = 64;
 
   Cell* MyCell();
-  // False: it has no_slowdown, and has waited long enough.
+  // Returns false if the write has no_slowdown and has waited long enough.
   bool WaitForGate(const rocksdb::WriteOptions& options) const;
   template <typename Operation>
   rocksdb::Status Counted(const rocksdb::WriteOptions& options,
                           uint64_t numbers, const Operation& operation);
   uint64_t Begun() const;
   uint64_t Done() const;
-  // Until no write is under way. False: `cancelled` said so first, or RocksDB
-  // stalls one; its flush, which ends that, may wait for a write of a listener.
+  // Waits until no write is under way. Returns false if `cancelled` returned
+  // true first, or RocksDB stalls a write: the flush that ends the stall may
+  // wait for a write of a listener.
   // REQUIRES: the gate is closed.
   bool Drain(const std::function<bool()>& cancelled) const;
   void OpenGate();
@@ -159,7 +161,7 @@ class CountedDB final : public rocksdb::StackableDB {
   std::atomic<uint64_t> ingestions_begun_{0};
   std::atomic<uint64_t> ingestions_done_{0};
   // Held while RocksDB's number of snapshots and ours change, or are compared:
-  // between the two, one of ours would look foreign.
+  // in between, one of ours would look foreign.
   mutable std::mutex snapshots_;
   uint64_t snapshots_held_ = 0;
   std::array<Cell, kCells> cells_;

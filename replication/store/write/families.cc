@@ -15,8 +15,8 @@ namespace {
 
 using rocksdb::Status;
 
-// With a WriteBufferManager that stalls, until memtables are flushed. Those of
-// dropped families never are.
+// How long a write waits for a WriteBufferManager that stalls until memtables
+// are flushed. Those of dropped families never are.
 constexpr std::chrono::seconds kBudgetPatience{10};
 
 void RemoveById(std::vector<Family>* families, uint32_t id) {
@@ -71,8 +71,7 @@ void Families::SetRecords(std::vector<FamilyRecord> records) {
   records_ = std::move(records);
 }
 
-// An application has a handle for each family, and RocksDB's own of the default
-// one.
+// An application may use its own handle of the default family, or RocksDB's.
 bool Families::IsHandleOf(rocksdb::ColumnFamilyHandle* handle,
                           const Family* family) const {
   return family != nullptr && (handle == family->handle() ||
@@ -94,7 +93,7 @@ bool Families::Replicates(rocksdb::ColumnFamilyHandle* handle) const {
 Status Families::CheckKnown(rocksdb::ColumnFamilyHandle* handle) const {
   const Status open = indexed_->CheckOpen();
   if (!open.ok()) return open;
-  // Open leaves one where an application named the index.
+  // Open returns a null handle where an application named the index.
   if (handle == nullptr) {
     return Status::InvalidArgument(
         "rocksync: the column family handle is null",
@@ -125,7 +124,8 @@ Status Families::BeginCheck(
   }
   std::vector<FamilyRecord> next = records();
   for (FamilyRecord& record : next) record.work |= kFamilyChecking;
-  // Before the check begins. If it does not, what they say is asked for again.
+  // Set before the check begins. If it does not begin, what the records say is
+  // requested again.
   SetRecords(next);
   return check(next);
 }
@@ -213,7 +213,7 @@ Status Families::Add(const std::string& name,
     family.merge_operator = options.merge_operator;
   }
   if (WouldReplicate(name)) {
-    // If the write fails and reaches the disk all the same, the family may be
+    // If the write fails but reaches the disk all the same, the family may be
     // gone at the next opening.
     next.push_back({family.id, name, 0, /*may_be_absent=*/true});
     families.push_back(std::move(family));
@@ -227,7 +227,7 @@ Status Families::Add(const std::string& name,
     unfinished_[name] = handle;
     return status;
   }
-  // Whoever else drops it from now on is noticed.
+  // From now on a drop by anything else is noticed.
   NoteMayBeAbsent(id, false, /*durably=*/true).PermitUncheckedError();
   return status;
 }
@@ -256,16 +256,17 @@ Status Families::Drop(rocksdb::ColumnFamilyHandle* handle,
 // REQUIRES: mutex_ is held.
 Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
                             const PurgeRequest& purge) {
-  // Before RocksDB drops it, durably: else, after a crash before it is removed
-  // here, the family would be one that somebody else dropped. With this record
-  // an opening that does not find the family purges its entries.
+  // Recorded durably before RocksDB drops the family. Else, after a crash
+  // before it is removed here, it would look like one that something else
+  // dropped. With this record, an opening that does not find the family purges
+  // its entries.
   const Status noted = NoteMayBeAbsent(id, true, /*durably=*/true);
   if (!noted.ok()) return noted;
   const bool replicated = IsReplicated(id);
   bool gone = false;
   const Status dropped = DropAndHide(id, handle, &gone);
   if (!gone) {
-    // Not written now, since the disk may just have failed.
+    // Not written now, as the disk may just have failed.
     NoteMayBeAbsent(id, false, /*durably=*/false).PermitUncheckedError();
     return dropped;
   }
@@ -274,7 +275,8 @@ Status Families::DropLocked(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
   return dropped.ok() && !purged.IsBusy() ? purged : dropped;
 }
 
-// RocksDB drops it, and it is in the table no more. REQUIRES: mutex_ is held.
+// Has RocksDB drop the family, and removes it from the table. REQUIRES: mutex_
+// is held.
 Status Families::DropAndHide(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
                              bool* gone) {
   std::vector<Family> families;
@@ -284,8 +286,8 @@ Status Families::DropAndHide(uint32_t id, rocksdb::ColumnFamilyHandle* handle,
   RemoveById(&others, id);
   auto next = std::make_unique<const FamilyTable>(std::move(families),
                                                   std::move(others));
-  // Nothing is written behind it with the stripes held: writes may stall until
-  // the application destroys the handle.
+  // Nothing is written after the drop with the stripes held: writes may stall
+  // until the application destroys the handle.
   AllStripesGuard all(indexed_->locks());
   const Status status = indexed_->db()->DropColumnFamily(handle);
   *gone = status.ok() || OnlyLacksOptionsFile(status);
@@ -304,7 +306,8 @@ Status Families::RemoveEntries(uint32_t id, const PurgeRequest& purge) {
                             }),
              left.end());
   const Status status = purge(left);
-  // Else they go on listing it, and the next opening purges once more.
+  // After an error the records still list the family, and the next opening
+  // purges again.
   if (status.ok()) SetRecords(std::move(left));
   return status;
 }
@@ -316,7 +319,7 @@ bool Families::WasDropped(uint32_t family_id) {
 
 bool Families::GiveBack(rocksdb::ColumnFamilyHandle* handle) {
   if (!rocksync::GiveBack(indexed_->db(), handle)) return false;
-  // Most often nobody uses it. Else the index build frees it a little later.
+  // Mostly nobody uses the table. Else the index build frees it a little later.
   indexed_->shown_families()->FreeUnused();
   return true;
 }

@@ -11,14 +11,24 @@ namespace rocksync {
 
 using rocksdb::Status;
 
-std::vector<std::string> DirectoriesOf(const rocksdb::DBOptions& options,
-                                       const std::string& name) {
+std::vector<std::string> DirectoriesOf(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
   std::vector<std::string> directories = {name};
   if (!options.wal_dir.empty() && options.wal_dir != name) {
     directories.push_back(options.wal_dir);
   }
-  for (const rocksdb::DbPath& path : options.db_paths) {
-    if (path.path != name) directories.push_back(path.path);
+  const auto add = [&](const std::vector<rocksdb::DbPath>& paths) {
+    for (const rocksdb::DbPath& path : paths) {
+      if (std::find(directories.begin(), directories.end(), path.path) ==
+          directories.end()) {
+        directories.push_back(path.path);
+      }
+    }
+  };
+  add(options.db_paths);
+  for (const rocksdb::ColumnFamilyDescriptor& family : families) {
+    add(family.options.cf_paths);
   }
   return directories;
 }
@@ -31,7 +41,7 @@ uint64_t SaturatedSum(uint64_t a, uint64_t b) {
 
 struct Room {
   std::string directory;
-  uint64_t free_bytes = UINT64_MAX;  // also: the Env does not know
+  uint64_t free_bytes = UINT64_MAX;  // this also if the Env does not know
 };
 
 Room LeastRoom(rocksdb::Env* env, const std::vector<std::string>& directories) {
@@ -77,7 +87,7 @@ Status FreeSpace::Look(uint64_t wall_ms, uint64_t bytes, bool deletes) {
     look_at_ms_.store(wall_ms + 1000, std::memory_order_relaxed);
     return status;
   }
-  look_at_ms_.store(0, std::memory_order_relaxed);  // again at the next write
+  look_at_ms_.store(0, std::memory_order_relaxed);  // check at the next write
   return deletes ? CheckRoom(db_->GetEnv(), directories_,
                              SaturatedSum(reserve_ / 2, taken), kWritesGoOn)
                  : status;
@@ -95,7 +105,7 @@ void FreeSpace::Note(uint64_t memtables, uint64_t bytes, const Status& status) {
     }
     return;
   }
-  // That a smaller one finds room ends nothing.
+  // Room for a smaller write does not end the state.
   if (!refuses_ ||
       !CheckRoom(db_->GetEnv(), directories_,
                  SaturatedSum(reserve_, memtables + refused_bytes_), "")
@@ -107,10 +117,11 @@ void FreeSpace::Note(uint64_t memtables, uint64_t bytes, const Status& status) {
                 "rocksync: there is room on the disk again, writes go on");
 }
 
-// The reserve is beside what memtables take, so a flush has room. It is not
-// waited for: the caller holds locks. To begin one waits for the write before
-// it, so it is not begun while writes stall; nor by who asks for statistics,
-// as somebody may hold the log (LockWAL).
+// Flushes all memtables, so that logs can be removed. The reserve is in
+// addition to what memtables take, so a flush has room. The flush is not waited
+// for, as the caller holds locks. Beginning one waits for the write before it,
+// so none is begun while writes stall; nor by a request for statistics, as
+// somebody may have locked the log (LockWAL).
 void FreeSpace::LetLogsGo(uint64_t wall_ms) {
   uint64_t at = flush_at_ms_;
   // With atomic_flush no memtable is behind the others.
@@ -122,7 +133,7 @@ void FreeSpace::LetLogsGo(uint64_t wall_ms) {
   options.wait = false;
   options.allow_write_stall = true;
   for_each_handle_([&](rocksdb::ColumnFamilyHandle* family) {
-    // The flush before it may have made writes stall for a moment.
+    // The previous flush may have made writes stall for a moment.
     if (db_->Flush(options, family).IsTryAgain()) flush_at_ms_ = 0;
   });
 }

@@ -1,4 +1,4 @@
-// Refuses writes while there is still room on the disk for what was written.
+// Refuses writes while the disk still has room for what was already written.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_FREE_SPACE_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_FREE_SPACE_H_
@@ -16,31 +16,32 @@
 
 namespace rocksync {
 
-// The directories that a database writes to.
-std::vector<std::string> DirectoriesOf(const rocksdb::DBOptions& options,
-                                       const std::string& name);
+// Returns the directories that DBOptions let a database write to.
+std::vector<std::string> DirectoriesOf(
+    const rocksdb::DBOptions& options, const std::string& name,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
 
-// NoSpace, with what to do: a directory has less than `least` bytes free. OK if
-// the Env does not know.
+// Returns NoSpace, with the remedy, if a directory has less than `least` bytes
+// free. Returns OK if the Env does not know.
 rocksdb::Status CheckRoom(rocksdb::Env* env,
                           const std::vector<std::string>& directories,
                           uint64_t least, const std::string& remedy);
 
-// A disk that is full to the last byte leaves RocksDB no way out: memtables
-// cannot be flushed, so the WAL cannot go. So writes end while there is
-// `reserve` more than the memtables will take. Looks at the disk each 256 KiB
-// that is written, or second that writes go on, and at each write once there is
-// too little. Thread-safe.
+// Refuses writes while there is not `reserve` more space than the memtables
+// will take. A disk that is full to the last byte leaves RocksDB no way out:
+// memtables cannot be flushed, so the WAL cannot be removed. Checks the disk
+// after each 256 KiB written and each second of writing, and at each write once
+// there is too little. Thread-safe.
 //
-// Files of the log stay until all that is in them is in tables, so that old
-// ones may be there for the sake of one memtable alone that fills slowly, such
-// as the index's: while writes are refused, all are flushed.
+// Log files stay until all that is in them is in tables. Old ones may stay for
+// the sake of one memtable that fills slowly, such as the index's. So while
+// writes are refused, all memtables are flushed.
 class FreeSpace {
  public:
   using ForEachHandle = std::function<void(
       const std::function<void(rocksdb::ColumnFamilyHandle*)>& visit)>;
 
-  // `reserve` 0: never refuses. `for_each_handle`: of all families.
+  // `reserve` 0: never refuses. `for_each_handle` visits those of all families.
   FreeSpace(rocksdb::DB* db, ForEachHandle for_each_handle,
             std::vector<std::string> directories, uint64_t reserve)
       : db_(db),
@@ -48,8 +49,8 @@ class FreeSpace {
         directories_(std::move(directories)),
         reserve_(reserve) {}
 
-  // Before a write of so many bytes. `deletes`: of nothing but deletions, which
-  // make room in the end, and may take half of the reserve.
+  // Checks for a write of `bytes` that is to begin. `deletes`: it consists of
+  // deletions, which make room in the end, and may take half of the reserve.
   rocksdb::Status Check(uint64_t wall_ms, uint64_t bytes, bool deletes) {
     if (reserve_ == 0) return rocksdb::Status::OK();
     const uint64_t before =
@@ -63,7 +64,7 @@ class FreeSpace {
     return status;
   }
 
-  // Looks at the disk.
+  // Checks the disk, and returns the result.
   DiskSpaceStats Now(uint64_t wall_ms);
 
  private:
@@ -71,7 +72,7 @@ class FreeSpace {
   static constexpr uint64_t kFlushEveryMs = 10'000;
 
   rocksdb::Status Look(uint64_t wall_ms, uint64_t bytes, bool deletes);
-  // With so much in memtables.
+  // Notes the result of a check; `memtables`: bytes in memtables.
   void Note(uint64_t memtables, uint64_t bytes, const rocksdb::Status& status);
   void LetLogsGo(uint64_t wall_ms);
 
@@ -81,11 +82,11 @@ class FreeSpace {
   const uint64_t reserve_;
   std::atomic<uint64_t> unseen_bytes_{0};
   std::atomic<uint64_t> look_at_ms_{0};
-  std::atomic<uint64_t> flush_at_ms_{0};  // at the earliest
+  std::atomic<uint64_t> flush_at_ms_{0};  // the earliest time
   std::mutex mutex_;
-  // Of the two states the log has a line each time one begins.
+  // Each time one of the two states begins, RocksDB's info log gets a line.
   bool refuses_ = false;
-  uint64_t refused_bytes_ = 0;  // the smallest write since that began
+  uint64_t refused_bytes_ = 0;  // the smallest write since then
 };
 
 }  // namespace rocksync

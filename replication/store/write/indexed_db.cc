@@ -81,8 +81,8 @@ Status IndexedDB::FollowPastClock(uint64_t reading) {
 
 void IndexedDB::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
                          const StoredEntry& entry) {
-  // No peer could hold such a pair from here, and its tombstone could not go
-  // there: it would only keep two replicas from being equal.
+  // No peer could have got such a pair from here, nor can its tombstone be
+  // sent: it would only keep two replicas from being equal.
   if (entry.tombstone && key.key.size() > kMaxKeyBytes) {
     RemoveEntry(batch, key);
     return;
@@ -105,7 +105,8 @@ void IndexedDB::RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key) {
 }
 
 Status IndexedDB::CheckOpen() const {
-  // Before any lock is taken, which a thread of the parent may have held.
+  // Checked before any lock is taken, which a thread of the parent may have
+  // held.
   const Status here = CheckMayWriteHere();
   if (!here.ok()) return here;
   return closed_

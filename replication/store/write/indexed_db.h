@@ -1,13 +1,13 @@
 // A database and the index of its replicated families, as everything that
 // writes to both sees them.
 //
-// Whoever changes a key: position of the key -> its stripe is locked -> a
-// version is drawn (clock, lease) -> one WriteBatch with the data and, last,
-// the index entry, whose position PutEntry and RemoveEntry note for the digests
-// -> the batch is written -> unlocked. If the power goes at any moment, the
-// batch is there as a whole or not at all. The position is noted before the
-// write: one that was noted in vain is read once more, one that was written and
-// not noted would leave a wrong digest. A snapshot locks all stripes, so it
+// A change of a key takes these steps: compute the key's position -> lock its
+// stripe -> draw a version (clock, lease) -> build one WriteBatch with the data
+// and, last, the index entry, whose position PutEntry and RemoveEntry note for
+// the digests -> write the batch -> unlock. If the power goes at any moment,
+// the batch is there as a whole or not at all. The position is noted before the
+// write: one that is noted in vain is read once more, but one that is written
+// and not noted would leave a wrong digest. A snapshot locks all stripes, so it
 // never falls between the two.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_
@@ -40,10 +40,10 @@
 
 namespace rocksync {
 
-// Thread-safe but for Close.
+// What all writes need. Thread-safe, except for closing.
 class IndexedDB {
  public:
-  // What an opening found out (opening.h).
+  // What an opening found (opening.h).
   struct Parts {
     rocksdb::DB* db = nullptr;                     // owned by the ReplicatedDB
     rocksdb::ColumnFamilyHandle* index = nullptr;  // becomes this object's
@@ -51,7 +51,7 @@ class IndexedDB {
     IncarnationHistory past;
     uint64_t lease = 0;
     std::shared_ptr<LogWatch> log;         // a listener of `db`
-    std::vector<std::string> directories;  // that the database writes to
+    std::vector<std::string> directories;  // those the database writes to
     std::shared_ptr<BucketMemtableFactory> memtable;  // the index's
     std::unique_ptr<ElementHasher> hasher;
   };
@@ -60,9 +60,10 @@ class IndexedDB {
   IndexedDB(const ReplicatedDBOptions& options, Parts parts,
             LeafDigests::CheckIndexed check_indexed);
 
-  // Writes through it are the library's.
+  // The database. Writes through it count as the library's.
   rocksdb::DB* db() const { return reader_.db(); }
-  // As RocksDB's own calls, which take sequence numbers in ways of their own.
+  // The same object, for RocksDB's calls that take sequence numbers in their
+  // own way.
   CountedDB* counted() { return &counted_; }
   const CountedDB& counted() const { return counted_; }
   const ReplicatedDBOptions& options() const { return options_; }
@@ -75,13 +76,13 @@ class IndexedDB {
   const LeafDigests& digests() const { return digests_; }
   FreeSpace* space() { return &space_; }
   Lease* lease() { return &lease_; }
-  // What is committed is appended by whoever committed it.
+  // The change log. The code that commits a change appends it.
   ChangeLog* changes() { return &changes_; }
   ChangeFeeds* feeds() { return &feeds_; }
-  // For threads that must not wait for the end of a stall.
+  // A writer for threads that must not wait for the end of a stall.
   PatientWriter* patient() { return &patient_; }
 
-  // REQUIRES: all stripes are held, to show others.
+  // REQUIRES: all stripes are held to show another table.
   ShownFamilies* shown_families() { return reader_.shown(); }
   // REQUIRES: all stripes are held.
   void SetStableTime(uint64_t stable_time) {
@@ -91,27 +92,29 @@ class IndexedDB {
   uint64_t replica_id() const { return identity_.replica_id; }
   uint64_t home_id() const { return identity_.home_id; }
   ReplicaIdentity identity() const;
-  // As peers hear of it now: up to the latest durable reading of its clock.
+  // Returns what peers hear of this incarnation now: up to the latest durable
+  // reading of its clock.
   Incarnation incarnation() const;
 
   uint64_t WallMs() const;
-  // Caps a peer's clock reading: one that is too far ahead is of a clock that
-  // jumped, and `rocksync restamp` may set it back, so the time here is taken.
-  // That is safe, as what holds for a reading holds for every earlier one.
+  // Returns a peer's clock reading, but at most a time that is not too far
+  // ahead of this replica's. A reading further ahead is of a clock that jumped,
+  // and `rocksync restamp` may set it back. The cap is safe, as what holds for
+  // a reading holds for every earlier one.
   uint64_t Trusted(uint64_t reading) const;
-  // The last reading of the hybrid clock.
+  // Returns the last reading of the hybrid clock.
   uint64_t LastReading() const { return clock_.Last(); }
-  // `wall_ms`: a reading of WallMs. An old one is as safe as a clock that was
-  // set back: versions never go back.
-  // Incomplete: `gives_up`, if there is one, turned true while RocksDB stalls
-  // the renewal of the lease.
+  // Draws a version. `wall_ms` is a result of WallMs. An old one is as safe as
+  // a clock that was set back: versions never go back. Returns Incomplete if
+  // `gives_up`, which may be empty, returned true while RocksDB stalls the
+  // renewal of the lease.
   rocksdb::Status DrawVersion(uint64_t wall_ms, Version* version,
                               const std::function<bool()>& gives_up = {});
-  // Versions drawn from now on are later than `reading`, over restarts too.
-  // Incomplete: it would have to wait, see Lease::Cover.
+  // Makes all versions drawn from now on later than `reading`, also after
+  // restarts. Returns Incomplete if it would have to wait (see Lease::Cover).
   rocksdb::Status FollowClock(uint64_t reading);
-  // The same of a reading before this machine's time, by which no version is
-  // another one than without it; nothing of a later one.
+  // Follows a reading before this machine's time, which changes no version that
+  // is drawn. Ignores a later reading.
   rocksdb::Status FollowPastClock(uint64_t reading);
 
   // Appends an entry to a batch that is about to be written, after the batch's
@@ -119,11 +122,11 @@ class IndexedDB {
   // REQUIRES: the position's stripe is held until the batch is written.
   void PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
                 const StoredEntry& entry);
-  // The same for the removal of an entry.
+  // Appends the removal of an entry, in the same way.
   void RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key);
 
-  // ShutdownInProgress once it is closed, or being closed. NotSupported in a
-  // child of fork.
+  // Returns ShutdownInProgress once the database is closed or being closed, and
+  // NotSupported in a child of fork.
   rocksdb::Status CheckOpen() const;
   bool closed() const { return closed_; }
   void SetClosed() { closed_ = true; }
@@ -142,7 +145,7 @@ class IndexedDB {
   IndexReader reader_;
   PatientWriter patient_;
   StripeLocks locks_;
-  const uint64_t first_clock_;  // what clock_ started from
+  const uint64_t first_clock_;  // the reading that clock_ started from
   HybridClock clock_;
   Lease lease_;
   LeafDigests digests_;

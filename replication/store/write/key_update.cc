@@ -37,7 +37,7 @@ Status KeyUpdate::Run(const WriteOptions& options,
     const CallbackScope scope(indexed_, Callback::kUpdate);
     status = change(&after);
   }
-  // It may have called fork, and this be the child.
+  // The function may have called fork, and this may be the child.
   if (status.ok()) status = CheckMayWriteHere();
   if (!status.ok()) return status;
   if (after.size() != keys.size()) {
@@ -64,7 +64,7 @@ Status KeyUpdate::CheckKeys(const std::vector<UpdatedKey>& keys,
                                    ", which is not replicated",
                                "nothing locks its keys; use a mutex");
     }
-    // Before the key is copied, whatever its size is said to be.
+    // Checked before the key is copied, however large it claims to be.
     const Status fits =
         CheckSizes(indexed_->options(), family->name, updated.key, 0);
     if (!fits.ok()) return fits;

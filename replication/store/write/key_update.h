@@ -1,5 +1,5 @@
 // ReplicatedDB::Update: a function of the application changes the values of
-// some keys while nobody else writes them.
+// some keys while no other write to them can happen.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_KEY_UPDATE_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_KEY_UPDATE_H_
@@ -21,10 +21,10 @@ namespace rocksync {
 using UpdateFunction = std::function<rocksdb::Status(
     std::vector<std::optional<std::string>>* values)>;
 
-// Thread-safe.
+// Runs updates. Thread-safe.
 class KeyUpdate {
  public:
-  // They must outlive it.
+  // The arguments must outlive it.
   KeyUpdate(IndexedDB* indexed, const Families* families, Writer* writer)
       : indexed_(indexed), families_(families), writer_(writer) {}
 
@@ -33,7 +33,8 @@ class KeyUpdate {
                       const UpdateFunction& change);
 
  private:
-  // Refuses keys that cannot be updated together; `*stripes` are theirs.
+  // Refuses keys that cannot be updated together. `*stripes` gets their
+  // stripes.
   rocksdb::Status CheckKeys(const std::vector<UpdatedKey>& keys,
                             StripeSet* stripes) const;
   // REQUIRES: the stripes are held.

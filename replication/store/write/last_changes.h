@@ -1,4 +1,4 @@
-// The changes of one batch as the change log has them.
+// Collects the changes of one batch for the change log.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_LAST_CHANGES_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_LAST_CHANGES_H_
@@ -12,11 +12,11 @@
 
 namespace rocksync {
 
-// Of a key that the batch changes several times, all at one version, it keeps
-// the last change alone: the others are no pairs that a replica may hold.
+// If the batch changes a key several times, all at one version, this keeps only
+// the last change: a replica may not hold the others as pairs.
 class LastChanges {
  public:
-  // `position`: of the key in the index.
+  // `position`: the key's in the index.
   void Add(uint64_t position, const Change& change);
 
   std::vector<Change> Take();

@@ -13,16 +13,16 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr uint64_t kRenewAhead = Lease::kTerm / 2;
-// A clock that leads the wall clock, as after a crash, advances by the count
-// of versions and not by time: this much is a million of them. A full term
-// instead, at each of several crashes in a row, would add up to a clock so
-// far ahead that peers hold its versions back.
+// The least that is taken ahead of the clock. A clock that leads the wall
+// clock, as after a crash, advances by the number of versions and not by time,
+// and this is a million of them. If it were a full term, several crashes in a
+// row would add up to a clock so far ahead that peers hold its versions back.
 constexpr uint64_t kLeadTerm = uint64_t{20} << 16;
 
-// The thread looks this often, so that at least a quarter of the term is left
+// How often the thread looks, so that at least a quarter of the term is left
 // for the sync.
 constexpr auto kLook = std::chrono::milliseconds((Lease::kTerm >> 16) / 4);
-// No version for so long is a rest. The first one after it waits for a sync.
+// A rest: no version for so long. The first version after it waits for a sync.
 constexpr auto kRest = std::chrono::seconds(10);
 
 }  // namespace
@@ -53,8 +53,8 @@ rocksdb::Status Lease::Renew(uint64_t time, bool may_wait) {
   options.no_slowdown = !may_wait;
   rocksdb::Status status =
       db_->Put(options, index_, MetaKey(kLeaseRecord), EncodeLease(until));
-  // Not a synced write: that would keep all other writers out while the disk
-  // takes in everything since the last sync.
+  // A synced write would keep all other writers out while the disk takes in
+  // everything since the last sync.
   if (status.ok()) status = db_->FlushWAL(/*sync=*/true);
   if (status.IsNotSupported()) {  // WAL files that are written through mmap
     options.sync = true;
@@ -114,7 +114,8 @@ void Lease::RenewUntilRest(std::unique_lock<std::mutex>* lock) {
     const uint64_t time = std::max(last, Wall());
     if (time >= renew_at_.load(std::memory_order_acquire)) {
       lock->unlock();
-      // Else who needs it does it, and says what is wrong.
+      // On an error the caller that needs it renews the lease, and reports the
+      // error.
       Renew(time, /*may_wait=*/false).PermitUncheckedError();
       lock->lock();
     }

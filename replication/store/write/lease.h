@@ -1,6 +1,7 @@
-// The lease: a reading of the clock, written down ahead and synced, that no
-// version issued or observed passes. After any crash the clock starts from it,
-// so a version is never issued twice, even if the tail of the WAL is lost.
+// The lease: a reading of the clock that is written and synced ahead of time,
+// and that every version issued or observed stays below. After a crash the
+// clock starts from it, so no version is issued twice, even if the WAL's tail
+// is lost.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_LEASE_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_LEASE_H_
@@ -16,30 +17,32 @@
 
 namespace rocksync {
 
-// What is taken ahead is what versions may lead the wall clock by after a
-// crash, so it is short, and a thread renews it before it runs out: while
-// versions are issued and for a while longer, and not at all once they rest.
-// Thread-safe.
+// Renews the lease. After a crash versions may lead the wall clock by what is
+// taken ahead, so the term is short. A thread renews the lease before it runs
+// out: while versions are issued and for a while longer, but not while none
+// are. Thread-safe.
 class Lease {
  public:
-  // In clock readings. Taken ahead at a time, and renewed at the half of it.
+  // How much is taken ahead at a time, in clock readings. Renewed at half of
+  // it.
   static constexpr uint64_t kTerm = uint64_t{1000} << 16;
 
-  // `until`: what is written down now. `clock` must outlive the lease.
+  // `until`: the lease that is on disk now. `clock` must outlive the lease.
   Lease(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index, uint64_t until,
         const HybridClock* clock)
       : db_(db), index_(index), clock_(clock), until_(until) {}
   ~Lease() { Stop(); }
 
-  // Starts the thread. Without it every renewal is done by who needs it.
+  // Starts the thread. Without it, each renewal is done by the caller that
+  // needs it.
   void Start();
-  // Nothing is renewed by itself any more.
+  // Stops the thread: nothing is renewed by itself any more.
   void Stop();
 
-  // OK once the lease covers `time`. Nearly always one load; a synced write
-  // after a rest, or if the disk is slower to sync than the lease runs out.
-  // Incomplete, only unless `may_wait`: RocksDB stalls writes, or somebody else
-  // is at the renewal; try again.
+  // Returns OK once the lease covers `time`. This is nearly always one load. It
+  // is a synced write after a rest, or if a sync of the disk takes longer than
+  // the lease lasts. Without `may_wait` it may return Incomplete: RocksDB
+  // stalls writes, or another thread is renewing the lease; try again.
   rocksdb::Status Cover(uint64_t time, bool may_wait = true) {
     if (time < renew_at_.load(std::memory_order_acquire)) {
       return rocksdb::Status::OK();
@@ -47,7 +50,7 @@ class Lease {
     return CoverSlowly(time, may_wait);
   }
 
-  // What is written down now.
+  // Returns the lease that is on disk now.
   uint64_t until() const { return until_.load(std::memory_order_acquire); }
 
  private:
@@ -65,7 +68,7 @@ class Lease {
   std::atomic<uint64_t> renew_at_{0};
   std::mutex renewal_;
 
-  // Of the thread; never held across a write.
+  // For the thread; mutex_ is never held across a write.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> awake_{false};

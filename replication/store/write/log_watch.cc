@@ -10,11 +10,11 @@ using rocksdb::Status;
 
 namespace {
 
-// A flush syncs earlier files of the log before it writes a table, and the
-// reason does not tell which of the two failed. RocksDB's file systems name the
-// file. Where none is named, an error after which RocksDB takes no writes
-// before the next opening counts as one of the log: its acknowledged writes may
-// not be durable then, but the process does not end.
+// Whether the log failed in a flush. A flush syncs earlier log files before it
+// writes a table, and the reason does not tell which of the two failed.
+// RocksDB's file systems name the file. If none is named, an error after which
+// RocksDB takes no writes before the next opening counts as one of the log: its
+// acknowledged writes may not be durable then, but the process does not end.
 bool LogOfAFlushFailed(BackgroundErrorReason reason, const Status& error) {
   if (reason != BackgroundErrorReason::kFlush) return false;
   if (NamesFile(error, ".log")) return true;
@@ -33,12 +33,12 @@ Status LogWatch::writes_stopped() const {
 void LogWatch::OnBackgroundError(BackgroundErrorReason reason, Status* error) {
   if (!error->ok()) {
     const std::lock_guard lock(mutex_);
-    // With less RocksDB goes on.
+    // After an error of less severity RocksDB goes on.
     const auto stopping = soft_errors_stop_ ? Status::Severity::kSoftError
                                             : Status::Severity::kHardError;
     if (error->severity() >= stopping) stopped_ = *error;
   }
-  // The second is also said of a log that could not be changed for a new one.
+  // kMemTable is also the reason if a log could not be replaced by a new one.
   if (reason != BackgroundErrorReason::kWriteCallback &&
       reason != BackgroundErrorReason::kMemTable &&
       !LogOfAFlushFailed(reason, *error)) {
@@ -46,7 +46,7 @@ void LogWatch::OnBackgroundError(BackgroundErrorReason reason, Status* error) {
   }
   const std::lock_guard lock(mutex_);
   if (!failed_) new_log_ = false;
-  // Another listener may have it passed over. The file stays as it is.
+  // Another listener may have cleared the error, but the file stays as it is.
   if (error->ok()) {
     error_ = Status::IOError("rocksync: a write to RocksDB's log failed",
                              "close the database and open it again");
@@ -56,7 +56,7 @@ void LogWatch::OnBackgroundError(BackgroundErrorReason reason, Status* error) {
   failed_.store(true, std::memory_order_release);
 }
 
-// After a failure only a recovery gets this far, and it has begun a new log.
+// After a failure only a recovery seals a memtable, and it has begun a new log.
 void LogWatch::OnMemTableSealed(const rocksdb::MemTableInfo&) {
   if (!failed_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(mutex_);

@@ -23,7 +23,8 @@ Status RangeDeleter::DeleteInChunks(const WriteOptions& options,
                                        " bytes, and no key is as long",
                                    "pass bounds of less than 4 GiB");
   }
-  // An iterator on a family that was dropped finds nothing to delete.
+  // Checked first: an iterator on a dropped family would find nothing to
+  // delete.
   Status status = families_->CheckKnown(handle);
   if (!status.ok()) return status;
   std::string from = begin.ToString();
@@ -32,8 +33,8 @@ Status RangeDeleter::DeleteInChunks(const WriteOptions& options,
     rocksdb::WriteBatch batch;
     uint64_t count = 0;
     std::string last;
-    // Deleting a key that somebody deletes or puts meanwhile does no harm:
-    // each chunk is a write of its own.
+    // It is harmless if another write deletes or puts one of these keys
+    // meanwhile: each chunk is a write of its own.
     status =
         ForEachKeyInRange(indexed_->db(), handle, from, end,
                           indexed_->options().max_delete_range_keys, &more,

@@ -1,4 +1,4 @@
-// ReplicatedDB::DeleteRangeInChunks: the keys of a range are deleted by several
+// ReplicatedDB::DeleteRangeInChunks: deletes the keys of a range by several
 // writes of bounded size.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_RANGE_DELETER_H_
@@ -13,10 +13,10 @@
 
 namespace rocksync {
 
-// Thread-safe.
+// Deletes ranges. Thread-safe.
 class RangeDeleter {
  public:
-  // They must outlive it.
+  // The arguments must outlive it.
   RangeDeleter(const IndexedDB* indexed, const Families* families,
                Writer* writer)
       : indexed_(indexed), families_(families), writer_(writer) {}

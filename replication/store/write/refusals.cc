@@ -30,7 +30,7 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// GCC 12 warns of sums of short strings.
+// Concatenates by `+=`: GCC 12 warns about sums of short strings.
 std::string Text(std::string_view what, std::string_view rest) {
   std::string text(what);
   text += rest;
@@ -57,7 +57,7 @@ Status CheckLimit(std::string_view option, size_t limit, size_t most) {
                 Text("it has to be above 0", " and at most ", most));
 }
 
-// Of a variable that is not set, mostly; no family has it.
+// Refuses an empty name, mostly that of an unset variable; no family has it.
 Status CheckNoneIsEmpty(std::string_view option,
                         const std::vector<std::string>& names) {
   if (!Contains(names, std::string())) return Status::OK();
@@ -169,7 +169,7 @@ Status CheckNamedOnce(
   return Status::OK();
 }
 
-// Of one family; `in` says of which, to go behind what is refused.
+// Checks the comparator of one family; `in` names it, after what is refused.
 Status CheckComparator(const ReplicatedDBOptions& replication,
                        const std::string& in,
                        const rocksdb::ColumnFamilyOptions& options) {
@@ -213,9 +213,9 @@ Status CheckTables(const std::string& in,
   return Status::OK();
 }
 
-// Newer versions have it. RocksDB 11.9 by itself was seen to lose such blobs in
-// its recovery after a kill, and does not read them in a database that it opens
-// for reading only, as offline commands do.
+// Whether the option, which newer versions have, is on. RocksDB 11.9 by itself
+// was seen to lose such blobs in its recovery after a kill, and it cannot read
+// them in a database that it opens for reading only, as offline commands do.
 template <typename Options>
 bool WritesBlobsDirectly(const Options& options) {
   if constexpr (requires { options.enable_blob_direct_write; }) {
@@ -224,7 +224,7 @@ bool WritesBlobsDirectly(const Options& options) {
   return false;
 }
 
-// What changes or drops pairs without a write.
+// Refuses what changes or drops pairs without a write.
 Status CheckUpkeepOfPairs(const rocksdb::DBOptions& db_options,
                           const ReplicatedDBOptions& replication,
                           const std::string& in,
@@ -266,7 +266,7 @@ bool IsOfTable(const std::string& option) {
          whole == "plain_table_factory";
 }
 
-// False if it is of a kind that RocksDB does not know by its name.
+// Returns false if the factory is of a kind that RocksDB does not know by name.
 bool CopyTableFactory(std::shared_ptr<rocksdb::TableFactory>* factory) {
   if (*factory == nullptr) return false;
   rocksdb::ConfigOptions config;
@@ -344,9 +344,9 @@ Status CheckChangedOptions(
     const ReplicatedDBOptions& replication, const std::string& family,
     const rocksdb::DBOptions& db_options, rocksdb::ColumnFamilyOptions current,
     std::unordered_map<std::string, std::string> changes) {
-  // RocksDB parses options of options into the objects that it finds, and those
-  // are the family's own, which is open. So the table's are copied, and others
-  // ("NAME.OPTION") are not looked at.
+  // RocksDB parses nested options into the objects that it finds, and those
+  // belong to the open family. So the table factory is copied, and the options
+  // of other objects ("NAME.OPTION") are not checked.
   const bool copied = CopyTableFactory(&current.table_factory);
   for (auto change = changes.begin(); change != changes.end();) {
     const bool of_table = IsOfTable(change->first);

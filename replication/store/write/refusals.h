@@ -1,5 +1,5 @@
-// Options of RocksDB that replication cannot live with, refused at open with a
-// message that names the option and the remedy.
+// Refuses, at open, options of RocksDB that replication does not support, with
+// a message that names the option and the remedy.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_REFUSALS_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_REFUSALS_H_
@@ -18,11 +18,11 @@ namespace rocksync {
 bool IsReplicatedName(const ReplicatedDBOptions& options,
                       const std::string& family);
 
-// InvalidArgument: it is empty. RocksDB makes such a family, and its assertions
-// end each process that flushes it.
+// Returns InvalidArgument if the name is empty. RocksDB creates such a family,
+// but its assertions end each process that flushes it.
 rocksdb::Status CheckFamilyName(const std::string& name);
 
-// All that an opening refuses of its arguments alone.
+// Checks everything that an opening can refuse by its arguments alone.
 rocksdb::Status CheckOpenArguments(
     const rocksdb::DBOptions& options, const ReplicatedDBOptions& replication,
     const std::vector<rocksdb::ColumnFamilyDescriptor>& families);
@@ -32,24 +32,28 @@ rocksdb::Status CheckFamilyOptions(const rocksdb::DBOptions& db_options,
                                    const std::string& family,
                                    const rocksdb::ColumnFamilyOptions& options);
 
-// What Open would refuse of a family, `current`, after SetOptions(`changes`),
-// which does not refuse it itself. What does not parse is OK, as RocksDB
-// refuses it in its own words. Changes none of the objects that `current` has.
+// Checks whether Open would refuse the family, with options `current`, after
+// SetOptions(`changes`); RocksDB itself would not. Returns OK if `changes` do
+// not parse, as RocksDB refuses that in its own words. Changes none of the
+// objects of `current`.
 rocksdb::Status CheckChangedOptions(
     const ReplicatedDBOptions& replication, const std::string& family,
     const rocksdb::DBOptions& db_options, rocksdb::ColumnFamilyOptions current,
     std::unordered_map<std::string, std::string> changes);
 
-// A cluster's replicas tell each other the names of all of them.
+// Limits the number of families: replicas of a cluster tell each other all
+// names.
 rocksdb::Status CheckFamilyCount(size_t replicated);
 
-// NotSupported: WriteOptions that a write to a replicated family cannot have.
+// Returns NotSupported for WriteOptions that a write to a replicated family
+// cannot have.
 rocksdb::Status CheckWriteOptions(const rocksdb::WriteOptions& options);
 
-// InvalidArgument, of a write that waited for a lock meanwhile.
+// Returns InvalidArgument for a write whose family was dropped while it waited
+// for a lock.
 rocksdb::Status FamilyIsGone();
 
-// What a write to a replicated family may put.
+// Checks the size of what a write to a replicated family puts.
 rocksdb::Status CheckSizes(const ReplicatedDBOptions& options,
                            const std::string& family, const rocksdb::Slice& key,
                            size_t value_bytes);

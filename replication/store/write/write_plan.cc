@@ -47,7 +47,7 @@ class Planner final : public BatchHandler {
       }
     } else if (const Family* const other = families_.FindOther(id);
                other != nullptr && other->merge_operator == nullptr) {
-      // RocksDB would learn it in the memtable, and take no writes any more.
+      // RocksDB would find out in the memtable, and then take no more writes.
       return Status::NotSupported(
           "rocksync: Merge into a column family without a merge operator",
           other->name);
@@ -72,7 +72,7 @@ class Planner final : public BatchHandler {
   Status MarkNoop(bool) override { return Status::OK(); }
   void TwoPhaseMark(TwoPhase, const Slice&) override { has_marks_ = true; }
 
-  // What cannot be said while the batch is read.
+  // Reports what cannot be reported while the batch is read.
   Status Judge() const {
     if (!has_marks_) return Status::OK();
     return Status::NotSupported(
@@ -81,7 +81,7 @@ class Planner final : public BatchHandler {
   }
 
  private:
-  // On a family that is not replicated.
+  // Handles an operation on a family that is not replicated.
   Status Elsewhere(uint32_t id) {
     if (families_.FindOther(id) == nullptr) plan_->has_unknown = true;
     return Status::OK();

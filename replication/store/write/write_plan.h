@@ -1,5 +1,5 @@
-// An application's WriteBatch as the store writes it: the same operations on
-// the data, then the index entries.
+// The plan by which the store writes an application's WriteBatch: the same
+// operations on the data, then the index entries.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_WRITE_PLAN_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_WRITE_PLAN_H_
@@ -17,31 +17,31 @@
 
 namespace rocksync {
 
-// One operation. Slices point into the application's batch.
+// One operation. Its slices point into the application's batch.
 struct PlannedOperation {
-  enum class Kind : uint8_t { kPut, kDelete, kMerge, kDeleteRange, kOther };
+  enum class Kind : uint8_t { kPut, kDelete, kMerge, kDeleteRange };
   Kind kind = Kind::kPut;
-  uint32_t family_id = 0;  // not for kOther
-  rocksdb::Slice key;      // kDeleteRange: begin
-  rocksdb::Slice value;    // kDeleteRange: end
-  uint64_t position = 0;   // of key; not for kDeleteRange
+  uint32_t family_id = 0;
+  rocksdb::Slice key;     // kDeleteRange: begin
+  rocksdb::Slice value;   // kDeleteRange: end
+  uint64_t position = 0;  // of key; not for kDeleteRange
 };
 
 struct PlannedBatch {
-  // On replicated families. Most batches have one, for which nothing is
-  // allocated.
+  // The operations on replicated families. Most batches have one, for which
+  // nothing is allocated.
   absl::InlinedVector<PlannedOperation, 1> operations;
   StripeSet stripes;
   // The data operations can be written as they are.
   bool verbatim = true;
   bool has_range = false;
-  // Some operation is on a family that the library does not know: dropped, or
-  // created by a foreign call.
+  // An operation is on a family that the library does not know: it was dropped,
+  // or created by a foreign call.
   bool has_unknown = false;
 };
 
-// Takes a batch apart. `batch` must outlive the plan.
-// InvalidArgument: it puts what is too large.
+// Plans the write of a batch. `batch` must outlive the plan. Returns
+// InvalidArgument if a key or value is too large.
 rocksdb::Status PlanBatch(const ReplicatedDBOptions& options,
                           const rocksdb::WriteBatch& batch,
                           const FamilyTable& families,

@@ -8,7 +8,7 @@
 namespace rocksync {
 namespace {
 
-// Nothing tells when a stall ends.
+// Polled, as nothing tells when a stall ends.
 constexpr auto kStallPoll = std::chrono::milliseconds(2);
 
 }  // namespace

@@ -25,7 +25,7 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using rocksdb::WriteOptions;
 
-// Each thread's own, so that a write allocates nothing.
+// Returns the thread's own batch, so that a write allocates nothing.
 rocksdb::WriteBatch* ScratchBatch() {
   thread_local rocksdb::WriteBatch batch;
   batch.Clear();
@@ -69,7 +69,8 @@ Status WithStripe(StripeLocks* locks, size_t stripe,
 
 Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
                         const Slice& key, const Slice* value) {
-  // Of one that is closed RocksDB's default handle is gone, too.
+  // Checked first: once the database is closed, RocksDB's default handle is
+  // gone.
   Status open = indexed_->CheckOpen();
   if (!open.ok()) return open;
   FamiliesInUse now = indexed_->families();
@@ -100,10 +101,11 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
                    value);
 }
 
-// No table of families is in use while a write waits for a lock or in RocksDB:
-// it would keep the memtables of families that are dropped meanwhile, and a
-// write buffer budget that these fill would stall the write for good. With
-// stripes held a table may be, as no drop can end then.
+// Commits one operation. No table of families is in use while a write waits for
+// a lock or in RocksDB: the table would keep the memtables of families that are
+// dropped meanwhile, and if these fill a write buffer budget, that would stall
+// the write for good. With stripes held a table may be in use, as no drop can
+// end.
 Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
                          FamiliesInUse in_use, ColumnFamilyHandle* handle,
                          uint32_t family_id, uint64_t position,
@@ -123,14 +125,15 @@ Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
   if (!status.ok()) return status;
   in_use = {};
 
-  // The version is drawn under the lock: versions of a key and their commits
-  // come in the same order.
+  // The version is drawn under the lock, so that versions of a key and their
+  // commits come in the same order.
   const auto gives_up = NoSlowdownDeadline(indexed_->db(), options);
   status = WithStripe(indexed_->locks(), StripeOf(position), gives_up, [&] {
     const Status drawn =
         indexed_->DrawVersion(wall_ms, &entry.version, gives_up);
     if (!drawn.ok()) return drawn;
-    // A drop that the application does not wait for; RocksDB would stop.
+    // The application may drop the family at the same time; RocksDB would then
+    // stop.
     if (!indexed_->reader().IsReplicated(family_id)) return FamilyIsGone();
     indexed_->PutEntry(batch, {position, family_id, key.ToStringView()}, entry);
     indexed_->memtable().FetchNode(position);
@@ -163,7 +166,7 @@ Status Writer::WriteMany(const WriteOptions& options,
   const uint64_t wall_ms = indexed_->WallMs();
   status = CheckBatch(options, wall_ms, *batch, &plan);
   if (!status.ok()) return status;
-  // What most applications write: a batch of one.
+  // Most applications write batches of one operation.
   if (IsOneOperation(*batch, plan)) {
     const PlannedOperation& only = plan.operations.front();
     const bool put = only.kind == PlannedOperation::Kind::kPut;
@@ -174,7 +177,7 @@ Status Writer::WriteMany(const WriteOptions& options,
   now = {};
   const auto gives_up = NoSlowdownDeadline(indexed_->db(), options);
   if (plan.has_range) {
-    // Which keys it deletes is known only once nobody writes.
+    // The keys that it deletes are known only while nobody writes.
     const PatientGuard all(indexed_->locks(), gives_up);
     return all.held() ? CommitPlanned(options, gives_up, wall_ms, *batch, plan)
                       : NoSlowdownError();
@@ -221,10 +224,9 @@ Status Writer::CommitPlanned(const WriteOptions& options,
   Version version;
   const Status status = indexed_->DrawVersion(wall_ms, &version, gives_up);
   if (!status.ok()) return status;
-  // Planned before the stripes were held.
+  // The plan was made before the stripes were held.
   for (const PlannedOperation& operation : plan.operations) {
-    if (operation.kind != PlannedOperation::Kind::kOther &&
-        !indexed_->reader().IsReplicated(operation.family_id)) {
+    if (!indexed_->reader().IsReplicated(operation.family_id)) {
       return FamilyIsGone();
     }
   }
@@ -236,7 +238,7 @@ Status Writer::CommitVerbatim(const WriteOptions& options,
                               const rocksdb::WriteBatch& batch,
                               const PlannedBatch& plan,
                               const Version& version) {
-  // From the bytes: a copy would inherit the batch's limit of bytes.
+  // Made from the bytes: a copy would inherit the batch's limit of bytes.
   rocksdb::WriteBatch written(batch.Data());
   for (const PlannedOperation& operation : plan.operations) {
     indexed_->memtable().FetchBucket(operation.position);
@@ -276,7 +278,8 @@ Status Writer::CommitRewritten(const WriteOptions& options,
     StoredEntry entry;
     std::string value;  // if it is to be logged
   };
-  // Who attaches itself from here on takes a snapshot after this write.
+  // A stream that attaches itself from here on takes a snapshot after this
+  // write.
   const bool logged = indexed_->changes()->attached();
   std::vector<Rewritten> changes;
   const FamiliesInUse now = indexed_->families();

@@ -21,7 +21,7 @@ namespace rocksync {
 
 struct PlannedBatch;
 
-// Thread-safe.
+// Writes data and index together. Thread-safe.
 class Writer {
  public:
   Writer(IndexedDB* indexed, const Families* families)
@@ -33,18 +33,18 @@ class Writer {
                            const rocksdb::Slice* value);  // null: delete
   rocksdb::Status WriteMany(const rocksdb::WriteOptions& options,
                             rocksdb::WriteBatch* batch);
-  // As WriteMany. REQUIRES: the stripes of all keys are held, and the batch has
-  // no range.
+  // Writes a batch as WriteMany does. REQUIRES: the stripes of all keys are
+  // held, and the batch has no range.
   rocksdb::Status WriteLocked(const rocksdb::WriteOptions& options,
                               const rocksdb::WriteBatch& batch);
 
  private:
-  // `wall_ms`: one reading of the clock serves a whole write, as a reading
-  // costs about as much as the stripe's lock.
+  // `wall_ms`: one reading of the wall clock is used for a whole write, as a
+  // reading costs about as much as the stripe's lock.
   rocksdb::Status CheckBatch(const rocksdb::WriteOptions& options,
                              uint64_t wall_ms, const rocksdb::WriteBatch& batch,
                              PlannedBatch* plan);
-  // `gives_up`: of the write's locks (NoSlowdownDeadline).
+  // `gives_up`: the one of the write's locks (NoSlowdownDeadline).
   // REQUIRES: the plan's stripes are held.
   rocksdb::Status CommitPlanned(const rocksdb::WriteOptions& options,
                                 const std::function<bool()>& gives_up,

@@ -120,7 +120,10 @@ class PreparedTransactionsTest : public testing::Test {
     }
     ASSERT_TRUE(Ok(db->Put({}, "later", "1")));
     ASSERT_TRUE(Ok(db->SyncWAL()));
+    // Else a compaction may take a table away between two files.
+    ASSERT_TRUE(Ok(db->PauseBackgroundWork()));
     CopyOpen(name, killed);
+    ASSERT_TRUE(Ok(db->ContinueBackgroundWork()));
     // An assertion of RocksDB's ends what is closed with it prepared.
     if (!commit) EXPECT_TRUE(Ok(transaction->Rollback()));
     for (ColumnFamilyHandle* handle : handles) {

@@ -20,7 +20,7 @@ class WholeSetRoundTest : public ComparisonTest {
     ASSERT_TRUE(
         parts_.locator.Receive(count, kFlagSearch, false, &everything).ok());
   }
-  // PureLeaves in these leaves are left to an exchange, which the peer begins
+  // Finds in these leaves are left to an exchange, which the peer begins
   // unless it asks for an element of another leaf.
   std::string Unknown(std::vector<uint32_t> leaves, uint64_t elements,
                       bool asks) {

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <memory>
 #include <string>
 #include <utility>
@@ -58,6 +59,34 @@ TEST(ForkedTransportTest, AChildIsRefusedAndItsParentGoesOn) {
   std::string frame;
   ASSERT_TRUE(accepted->Receive(&frame, kGenerous).ok());
   EXPECT_EQ(frame, "hello");
+}
+
+// It would accept the peer as its parent's transport, with which it shares all
+// sockets.
+TEST(ForkedTransportTest, AChildThatReturnsFromACallbackEnds) {
+  const TestCluster cluster;
+  Acceptor acceptor;
+  TlsTransportOptions options = cluster.Options(0x11);
+  pid_t child = -1;
+  options.allow = [&](uint64_t, const std::string&) {
+    child = ::fork();
+    if (child == 0) ::alarm(60);
+    return true;
+  };
+  std::shared_ptr<Transport> listener;
+  ASSERT_TRUE(NewTlsTransport(options, &listener).ok());
+  acceptor.ListenOn(listener.get());
+  std::shared_ptr<Transport> dialer = cluster.NewTransport(0xd1);
+  std::unique_ptr<Connection> dialed;
+  const rocksdb::Status s =
+      dialer->Connect(listener->listen_address(), kGenerous, nullptr, &dialed);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  ASSERT_NE(acceptor.Next(), nullptr);
+  int status = 0;
+  ASSERT_GT(child, 0);
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGABRT);
 }
 
 }  // namespace
