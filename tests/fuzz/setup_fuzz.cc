@@ -54,10 +54,10 @@ void Meet(std::string_view input) {
       theirs.replica_id == Mine().replica_id) {
     std::abort();
   }
-  if ((dialer.meeting() == PeerVerdict::kSameList) !=
-          (listener.meeting() == PeerVerdict::kSameList) ||
-      (dialer.meeting() != PeerVerdict::kSameList &&
-       dialer.meeting() == listener.meeting())) {
+  if ((dialer.verdict() == PeerVerdict::kSameList) !=
+          (listener.verdict() == PeerVerdict::kSameList) ||
+      (dialer.verdict() != PeerVerdict::kSameList &&
+       dialer.verdict() == listener.verdict())) {
     std::abort();
   }
   if (dialer.seed().dialer_nonce != listener.seed().dialer_nonce ||
