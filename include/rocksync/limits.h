@@ -1,7 +1,7 @@
 // Hard limits of the format. Options (rocksync/options.h) may be smaller, never
 // larger. A peer's message beyond one is taken for damage before anything is
-// allocated for it; a local write beyond
-// one is refused, since it could not travel.
+// allocated for it; a local write beyond one is refused, since it could not
+// travel.
 
 #ifndef ROCKSYNC_LIMITS_H_
 #define ROCKSYNC_LIMITS_H_

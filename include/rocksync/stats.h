@@ -18,8 +18,8 @@ struct SessionProgress {
   // The digests compared equal, and neither side leaves a pair out of them.
   bool proven_equal = false;
   // Quarantined pairs (IndexStats::quarantined_now) for which the peer sent no
-  // pair: as long as there are any the two are not proven equal. The
-  // peer's are known if the digests compared equal.
+  // pair: as long as there are any the two are not proven equal. The peer's are
+  // known if the digests compared equal.
   uint64_t quarantined_here = 0;
   uint64_t quarantined_there = 0;
   uint64_t elements = 0;  // in this replica's snapshot

@@ -16,7 +16,9 @@ using std::chrono::milliseconds;
 rocksdb::Status Draw(AuthNonce* nonce) {
   return RAND_bytes(nonce->data(), static_cast<int>(nonce->size())) == 1
              ? rocksdb::Status::OK()
-             : rocksdb::Status::IOError("OpenSSL's RAND_bytes failed");
+             : rocksdb::Status::IOError("OpenSSL's RAND_bytes failed",
+                                        "check OpenSSL's configuration (FIPS, "
+                                        "engines) on this machine");
 }
 
 // A connection whose messages share one deadline.
@@ -68,7 +70,7 @@ absl::Status CheckCluster(const std::string& listeners,
 
 }  // namespace
 
-AdmissionConfig TermsOf(const ReplicatorContext& replica) {
+AdmissionConfig AdmissionConfigOf(const ReplicatorContext& replica) {
   const ReplicatedDBOptions& options = replica.db->replication_options();
   return {.cluster = options.cluster_name,
           .secret = options.cluster_secret,
@@ -76,50 +78,50 @@ AdmissionConfig TermsOf(const ReplicatorContext& replica) {
           .timeout = std::min(kProveTimeout, replica.options.io_timeout)};
 }
 
-rocksdb::Status AuthenticateAsDialer(const AdmissionConfig& terms,
+rocksdb::Status AuthenticateAsDialer(const AdmissionConfig& config,
                                      Connection* connection,
                                      Admission* admission) {
-  TimedConnection peer(connection, AdmissionClock::now() + terms.timeout);
-  const AuthIds ids = {terms.shown_id, connection->peer_replica_id()};
+  TimedConnection peer(connection, AdmissionClock::now() + config.timeout);
+  const AuthIds ids = {config.shown_id, connection->peer_replica_id()};
   rocksdb::Status s = Draw(&admission->dialer_nonce);
   if (!s.ok()) return s;
   admission->auth_hello =
-      AuthHelloMessage({terms.cluster, admission->dialer_nonce});
+      AuthHelloMessage({config.cluster, admission->dialer_nonce});
   s = peer.Send(admission->auth_hello);
   if (s.ok()) s = peer.Receive(&admission->challenge);
   if (s.ok()) {
-    s = peer.Judge(ReadChallenge(terms.secret, ids, admission->auth_hello,
+    s = peer.Judge(ReadChallenge(config.secret, ids, admission->auth_hello,
                                  admission->challenge,
                                  &admission->listener_nonce));
   }
   if (s.ok()) {
-    s = peer.Send(ProofMessage(terms.secret, ids, admission->auth_hello,
+    s = peer.Send(ProofMessage(config.secret, ids, admission->auth_hello,
                                admission->challenge));
   }
   return s.ok() ? peer.Admit() : s;
 }
 
-rocksdb::Status AuthenticateAsListener(const AdmissionConfig& terms,
+rocksdb::Status AuthenticateAsListener(const AdmissionConfig& config,
                                        AdmissionClock::time_point began,
                                        Connection* connection,
                                        Admission* admission) {
-  TimedConnection peer(connection, began + terms.timeout);
-  const AuthIds ids = {connection->peer_replica_id(), terms.shown_id};
+  TimedConnection peer(connection, began + config.timeout);
+  const AuthIds ids = {connection->peer_replica_id(), config.shown_id};
   rocksdb::Status s;
   if (admission->auth_hello.empty()) s = peer.Receive(&admission->auth_hello);
   AuthHello auth_hello;
   if (s.ok()) s = peer.Judge(ReadAuthHello(admission->auth_hello, &auth_hello));
-  if (s.ok()) s = peer.Judge(CheckCluster(terms.cluster, auth_hello.cluster));
+  if (s.ok()) s = peer.Judge(CheckCluster(config.cluster, auth_hello.cluster));
   if (s.ok()) s = Draw(&admission->listener_nonce);
   if (!s.ok()) return s;
   admission->dialer_nonce = auth_hello.nonce;
   admission->challenge = ChallengeMessage(
-      terms.secret, ids, admission->auth_hello, admission->listener_nonce);
+      config.secret, ids, admission->auth_hello, admission->listener_nonce);
   s = peer.Send(admission->challenge);
   std::string proof;
   if (s.ok()) s = peer.Receive(&proof);
   if (s.ok()) {
-    s = peer.Judge(ReadProof(terms.secret, ids, admission->auth_hello,
+    s = peer.Judge(ReadProof(config.secret, ids, admission->auth_hello,
                              admission->challenge, proof));
   }
   return s.ok() ? peer.Admit() : s;

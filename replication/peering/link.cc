@@ -166,7 +166,8 @@ rocksdb::Status Link::SetUp(std::string first) {
   rocksdb::Status s;
   if (role_ == Role::kInitiator) {
     Admission admission;
-    s = AuthenticateAsDialer(TermsOf(*replica_), connection_.get(), &admission);
+    s = AuthenticateAsDialer(AdmissionConfigOf(*replica_), connection_.get(),
+                             &admission);
     if (!s.ok()) return s;
   }
   SetupResult met;

@@ -38,7 +38,9 @@ rocksdb::Status FactsOf(const ReplicatorContext& replica,
     facts->families.push_back({family.name, family.comparator});
   }
   if (!RandomBytes(facts->nonce.data(), facts->nonce.size())) {
-    return rocksdb::Status::IOError("OpenSSL's RAND_bytes failed");
+    return rocksdb::Status::IOError("OpenSSL's RAND_bytes failed",
+                                    "check OpenSSL's configuration (FIPS, "
+                                    "engines) on this machine");
   }
   return rocksdb::Status::OK();
 }

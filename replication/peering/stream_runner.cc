@@ -124,7 +124,11 @@ Status StreamRunner::Ask(const std::string& mine, StreamOpen* theirs) {
   if (status.ok()) status = link_->connection()->Receive(&answer, timeout);
   if (!status.ok()) return status;
   status = ToRocksDb(DecodeStreamOpen(answer, theirs));
-  if (!status.ok()) return Status::Busy("the peer opens no stream now");
+  if (!status.ok())
+    return Status::Busy(
+        "the peer opens no stream now",
+        "it is paused or has streams off (ReplicatorOptions::stream); sessions "
+        "carry what is written meanwhile");
   return Enter(/*dialed=*/true, theirs->zone) ? status : AnotherIsOpen();
 }
 

@@ -86,8 +86,9 @@ void Acceptor::Serve(IncomingConnection incoming, Server* server) {
   const std::string peer = connection->peer_name();
   Admission admission;
   admission.auth_hello = std::move(incoming.auth_hello);
-  rocksdb::Status s = AuthenticateAsListener(TermsOf(*replica_), incoming.began,
-                                             connection.get(), &admission);
+  rocksdb::Status s =
+      AuthenticateAsListener(AdmissionConfigOf(*replica_), incoming.began,
+                             connection.get(), &admission);
   const bool stays = Conclude(s.ok(), place.get(), server);
   // A peer that was silent, or hung up, is not counted as refused.
   if (s.IsInvalidArgument()) {

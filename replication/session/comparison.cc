@@ -35,7 +35,7 @@ bool Comparison::Expects(MessageType type, uint8_t flags) const {
   const StageFacts terms = {.whole_set = whole_set_.rounds() != nullptr,
                             .only = batches_.only(),
                             .works = work() != nullptr,
-                            .may_find = whole_set_.may_propose()};
+                            .may_be_pure = whole_set_.may_propose()};
   return MayCome(stage_, terms, type, flags);
 }
 

@@ -22,7 +22,7 @@ bool Tells(uint64_t elements, int bits) {
 constexpr uint64_t kSomeUnknown = 1;
 constexpr uint64_t kSomeAsked = 2;
 
-absl::Status BadFinds(std::string_view what) {
+absl::Status BadPureLeaves(std::string_view what) {
   return Malformed(MessageType::kLeafBatch, what);
 }
 
@@ -60,12 +60,12 @@ absl::StatusOr<PureLeaves> ReadPureLeaves(
     const RoundContext& context, std::span<const Digest> leaves,
     const MergedChanges& changes, const SymbolKey& key,
     const std::vector<LeafDifference>& differences) {
-  PureLeaves finds;
+  PureLeaves pure;
   for (const LeafDifference& one : differences) {
     const uint64_t elements = leaves[one.leaf].count;
     const bool tells = Tells(elements, key.bits);
     if (tells && one.count == kOneMoreThere) {
-      finds.asked.push_back(one);
+      pure.asked.push_back(one);
       continue;
     }
     if (tells && one.count == kOneMoreHere) {
@@ -73,13 +73,13 @@ absl::StatusOr<PureLeaves> ReadPureLeaves(
           FindInLeaf(context, one.leaf, changes, key, one.sum);
       if (!found.ok()) return found.status();
       if (found->has_value()) {
-        finds.mine.push_back(**found);
+        pure.mine.push_back(**found);
         continue;
       }
     }
-    finds.unknown.push_back(one);
+    pure.unknown.push_back(one);
   }
-  return finds;
+  return pure;
 }
 
 void EncodePureLeaves(const PureLeavesHead& head, int symbol_bits,
@@ -122,28 +122,28 @@ absl::Status DecodePureLeaves(std::string_view body, int symbol_bits,
   uint64_t leaves_and_kinds = 0;
   if (!GetVarint64(&body, 4 * uint64_t{kLeafCount} + 3, &leaves_and_kinds) ||
       leaves_and_kinds <= 4) {
-    return BadFinds("no leaves");
+    return BadPureLeaves("no leaves");
   }
   const uint64_t count = leaves_and_kinds / 4;
   const bool unknown = (leaves_and_kinds & kSomeUnknown) != 0;
   const bool some_asked = (leaves_and_kinds & kSomeAsked) != 0;
-  if (!unknown && !some_asked) return BadFinds("leaves of no kind");
+  if (!unknown && !some_asked) return BadPureLeaves("leaves of no kind");
   if ((unknown && !GetVarint64(&body, &head->elements)) ||
       (unknown && !some_asked && !GetVarint64(&body, &head->theirs)) ||
       (unknown && some_asked &&
        (!GetVarint64(&body, &head->expected) ||
         !GetVarint64(&body, &head->overwritten)))) {
-    return BadFinds("no leaves");
+    return BadPureLeaves("no leaves");
   }
   BitReader bits(body);
   std::vector<uint64_t> leaves;
   if (!GetPositions(count, kLeafCount, &bits, &leaves)) {
-    return BadFinds("not as many leaves as it says");
+    return BadPureLeaves("not as many leaves as it says");
   }
   for (const uint64_t leaf : leaves) {
     uint64_t asked = some_asked ? 1 : 0;
     if (unknown && some_asked && !bits.Get(1, &asked)) {
-      return BadFinds("truncated leaves");
+      return BadPureLeaves("truncated leaves");
     }
     if (asked != 0) {
       head->asked.push_back({static_cast<uint32_t>(leaf), 0});
@@ -152,35 +152,36 @@ absl::Status DecodePureLeaves(std::string_view body, int symbol_bits,
     }
   }
   if (unknown == head->unknown.empty() || some_asked == head->asked.empty()) {
-    return BadFinds("the kinds of leaves contradict the list");
+    return BadPureLeaves("the kinds of leaves contradict the list");
   }
   for (PureLeavesHead::Question& one : head->asked) {
     uint64_t sum = 0;
-    if (!bits.Get(symbol_bits - 2, &sum)) return BadFinds("truncated sums");
+    if (!bits.Get(symbol_bits - 2, &sum))
+      return BadPureLeaves("truncated sums");
     one.sum = static_cast<uint32_t>(sum);
   }
-  if (!bits.AtEnd()) return BadFinds("more than leaves and sums");
+  if (!bits.AtEnd()) return BadPureLeaves("more than leaves and sums");
   return absl::OkStatus();
 }
 
-void EncodeFailed(const FailedPureLeaves& finds, std::string* out) {
+void EncodeFailed(const FailedPureLeaves& leaves, std::string* out) {
   std::vector<uint64_t> failed;
-  for (size_t i = 0; i < finds.failed.size(); ++i) {
-    if (finds.failed[i]) failed.push_back(i);
+  for (size_t i = 0; i < leaves.failed.size(); ++i) {
+    if (leaves.failed[i]) failed.push_back(i);
   }
-  PutVarint64(out, finds.sender);
-  PutVarint64(out, finds.receiver);
+  PutVarint64(out, leaves.sender);
+  PutVarint64(out, leaves.receiver);
   PutVarint64(out, failed.size());
   BitWriter bits(out);
-  PutPositions(failed, finds.failed.size(), &bits);
+  PutPositions(failed, leaves.failed.size(), &bits);
 }
 
 absl::Status DecodeFailed(std::string_view body, size_t asked,
-                          FailedPureLeaves* finds) {
-  *finds = {};
+                          FailedPureLeaves* leaves) {
+  *leaves = {};
   uint64_t count = 0;
-  if (!GetVarint64(&body, &finds->sender) ||
-      !GetVarint64(&body, &finds->receiver) ||
+  if (!GetVarint64(&body, &leaves->sender) ||
+      !GetVarint64(&body, &leaves->receiver) ||
       !GetVarint64(&body, asked, &count)) {
     return BadFailed("no counts");
   }
@@ -191,8 +192,8 @@ absl::Status DecodeFailed(std::string_view body, size_t asked,
     return BadFailed("not as many leaves as it says");
   }
   if (!bits.AtEnd()) return BadFailed("more than leaves");
-  finds->failed.assign(asked, false);
-  for (const uint64_t one : failed) finds->failed[one] = true;
+  leaves->failed.assign(asked, false);
+  for (const uint64_t one : failed) leaves->failed[one] = true;
   return absl::OkStatus();
 }
 

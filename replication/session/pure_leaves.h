@@ -94,11 +94,11 @@ struct FailedPureLeaves {
   uint64_t receiver = 0;
   std::vector<bool> failed;
 };
-void EncodeFailed(const FailedPureLeaves& finds, std::string* out);
+void EncodeFailed(const FailedPureLeaves& leaves, std::string* out);
 // `asked`: the number of leaves that were asked for. At least one of them
 // failed.
 absl::Status DecodeFailed(std::string_view body, size_t asked,
-                          FailedPureLeaves* finds);
+                          FailedPureLeaves* leaves);
 
 }  // namespace rocksync
 

@@ -17,6 +17,7 @@
 #include "replication/reconcile/exchange.h"
 #include "replication/session/difference.h"
 #include "replication/session/storage_view.h"
+#include "rocksync/limits.h"
 #include "sketch/element/digest.h"
 
 namespace rocksync {
@@ -49,7 +50,7 @@ struct SessionOptions {
   // A pair with a larger key or value is neither sent nor taken, but counted.
   // No message holds a key above kMaxKeyBytes, so a pair with one is never
   // sent.
-  size_t max_key_bytes = size_t{8} << 20;
+  size_t max_key_bytes = kMaxKeyBytes;
   size_t max_value_bytes = size_t{64} << 20;
   SessionLimits limits;
 };

@@ -6,10 +6,10 @@ namespace {
 // Kinds of messages as bits; some flags make a kind of their own.
 constexpr uint32_t kEqual = 1 << 0;
 constexpr uint32_t kDiffers = 1 << 1;
-constexpr uint32_t kFailedFinds = 1 << 2;
+constexpr uint32_t kFailedPureLeaves = 1 << 2;
 constexpr uint32_t kLocate = 1 << 3;
 constexpr uint32_t kBatch = 1 << 4;
-constexpr uint32_t kFinds = 1 << 5;
+constexpr uint32_t kPureLeaves = 1 << 5;
 constexpr uint32_t kRoundSummary = 1 << 6;
 constexpr uint32_t kTotalSummary = 1 << 7;
 constexpr uint32_t kPayload = 1 << 8;
@@ -22,11 +22,11 @@ uint32_t KindOf(MessageType type, uint8_t flags) {
     case MessageType::kEqual:
       return kEqual;
     case MessageType::kDiffers:
-      return (flags & kFlagFailed) != 0 ? kFailedFinds : kDiffers;
+      return (flags & kFlagFailed) != 0 ? kFailedPureLeaves : kDiffers;
     case MessageType::kLocate:
       return kLocate;
     case MessageType::kLeafBatch:
-      return (flags & kFlagPureLeaves) != 0 ? kFinds : kBatch;
+      return (flags & kFlagPureLeaves) != 0 ? kPureLeaves : kBatch;
     case MessageType::kSummary:
       return (flags & kFlagTotal) != 0 ? kTotalSummary : kRoundSummary;
     case MessageType::kPayload:
@@ -40,7 +40,7 @@ uint32_t KindOf(MessageType type, uint8_t flags) {
   }
 }
 
-uint32_t Expected(Stage stage, const StageFacts& terms) {
+uint32_t Expected(Stage stage, const StageFacts& facts) {
   switch (stage) {
     case Stage::kHelloSent:
       return kEqual | kDiffers | kLocate;
@@ -50,24 +50,24 @@ uint32_t Expected(Stage stage, const StageFacts& terms) {
       return kPayload | kPass;
     case Stage::kSearching:
       return kPayload | kPass | kBatch | kTotalSummary |
-             (terms.may_find ? kFinds : 0);
+             (facts.may_be_pure ? kPureLeaves : 0);
     case Stage::kChoosing:
       return kBatch | kTotalSummary;
     case Stage::kBatchSent:  // kBatch: not so many leaves at once
       return kEqual | kDiffers | kBatch;
     case Stage::kPureLeavesSent:
-      return kDiffers | kFailedFinds | kBatch;
+      return kDiffers | kFailedPureLeaves | kBatch;
     case Stage::kPureLeavesBegun:
       return kPayload | kPass | kBatch;
     case Stage::kPureLeavesRefused:
       return kPayload;
     case Stage::kRound:
-      if (!terms.works) return kPayload | kPass;
+      if (!facts.works) return kPayload | kPass;
       return kWork | kPass | kRoundSummary |
-             (terms.whole_set ? kLocate : kDiffers);
+             (facts.whole_set ? kLocate : kDiffers);
     case Stage::kRoundSent:
-      if (terms.whole_set) return kEqual | kLocate;
-      return kEqual | kDiffers | (terms.only ? 0 : kAbandon);
+      if (facts.whole_set) return kEqual | kLocate;
+      return kEqual | kDiffers | (facts.only ? 0 : kAbandon);
     case Stage::kListing:
       return kWork | kPass;
     case Stage::kHelloReceived:
@@ -95,9 +95,9 @@ bool Answers(Stage stage) {
          stage == Stage::kPureLeavesReceived || stage == Stage::kRoundReceived;
 }
 
-bool MayCome(Stage stage, const StageFacts& terms, MessageType type,
+bool MayCome(Stage stage, const StageFacts& facts, MessageType type,
              uint8_t flags) {
-  return (Expected(stage, terms) & KindOf(type, flags)) != 0;
+  return (Expected(stage, facts) & KindOf(type, flags)) != 0;
 }
 
 }  // namespace rocksync

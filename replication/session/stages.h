@@ -51,13 +51,13 @@ bool Answers(Stage stage);
 
 // What else decides which messages may come.
 struct StageFacts {
-  bool whole_set = false;  // the rounds are of the whole set
-  bool only = false;       // the batch is the only one
-  bool works = false;      // something is shipped or listed
-  bool may_find = false;   // a search may tell elements by itself
+  bool whole_set = false;    // the rounds are of the whole set
+  bool only = false;         // the batch is the only one
+  bool works = false;        // something is shipped or listed
+  bool may_be_pure = false;  // a search may tell elements by itself
 };
 // Returns whether a message may follow on what was said last.
-bool MayCome(Stage stage, const StageFacts& terms, MessageType type,
+bool MayCome(Stage stage, const StageFacts& facts, MessageType type,
              uint8_t flags);
 
 }  // namespace rocksync

@@ -23,7 +23,7 @@ namespace rocksync {
 // Most searches of a session that may tell elements by themselves
 // (pure_leaves.h), as long as no leaf is closed. What differs after the last of
 // them is worked off in leaf batches, which end whatever a side refuses.
-inline constexpr uint32_t kMaxSearchesWithFinds = 3;
+inline constexpr uint32_t kMaxPureLeafSearches = 3;
 
 // The whole-set rounds of one side. Grammar of use, after each search:
 //   ( Propose ReceiveDiffers? | ReceiveProposal Differ? ) then rounds(),
@@ -42,7 +42,7 @@ class WholeSetRound {
   // Returns whether such a round may follow on this search.
   bool may_propose() const {
     return parts_->location.closed_leaves() == 0 &&
-           parts_->locator.locations() <= kMaxSearchesWithFinds;
+           parts_->locator.locations() <= kMaxPureLeafSearches;
   }
   // Proposes a round over the leaves that differ. Sets `*proposed` to false if
   // an exchange would compare more elements than a batch has.

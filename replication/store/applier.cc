@@ -207,7 +207,8 @@ Status Applier::CheckTerms(Batch* batch) const {
   // since it was asked for, and the tombstone collected.
   if (!batch->terms.StillHold(terms())) {
     return Status::TryAgain(
-        "rocksync: the member list, or what is collected, has changed");
+        "rocksync: the member list, or what is collected, has changed",
+        "reconnecting");
   }
   // A foreign write has no version yet, and may be the later one.
   if (!index_build_->AllIsIndexed(batch->cancelled)) {
@@ -260,7 +261,9 @@ Status Applier::Contend(Batch* batch) {
       batch->current[next->second] = batch->current[i];
     }
   }
-  // The entries come last, so that a batch that is cut short has none.
+  // The entries come last: the last operation of each batch is one in the
+  // index, by which the next opening tells this library's writes from foreign
+  // ones.
   for (const auto& [i, entry] : batch->releases) {
     indexed_->PutEntry(&batch->written, batch->KeyOf(i), entry);
   }

@@ -27,7 +27,9 @@ constexpr uint8_t kStepFamilies = 1;
 constexpr uint8_t kStepIndex = 2;
 
 Status CompareAnew() {
-  return Status::Aborted("rocksync: everything is to be compared anew");
+  return Status::Aborted(
+      "rocksync: a foreign write was found while the index was built",
+      "the index build begins anew by itself");
 }
 
 // Bounds the ranges: of too many, one of each family and kind covers all.

@@ -440,6 +440,25 @@ Status PairCheck::CheckStray(const std::string& index_key, Finding* finding) {
   return Check(*family, std::string(key.key), &then);
 }
 
+Status PairCheck::WouldDelete(const std::string& bytes, const IndexKey& key,
+                              bool* deletes) const {
+  StoredEntry entry;
+  *deletes = false;
+  if (!ParseEntry(bytes, indexed_->home_id(), &entry) || !entry.tombstone) {
+    return Status::OK();
+  }
+  const FamiliesInUse now = indexed_->families();
+  const Family* const family = now->Find(key.family_id);
+  if (family == nullptr) return Status::OK();
+  std::string value;
+  const Status status =
+      indexed_->db()->Get(rocksdb::ReadOptions(), family->handle(),
+                          Slice(key.key.data(), key.key.size()), &value);
+  *deletes = !status.IsNotFound();
+  return status.ok() || status.IsNotFound() || IsDamage(status) ? Status::OK()
+                                                                : status;
+}
+
 Status PairCheck::MoveStray(const std::string& index_key, const IndexKey* to,
                             Finding* finding) {
   const IndexReader& reader = indexed_->reader();
@@ -455,7 +474,11 @@ Status PairCheck::MoveStray(const std::string& index_key, const IndexKey* to,
     StoredEntry there;
     status = reader.Get(*to, &there);
     if (!status.ok() && !status.IsNotFound()) return status;
-    if (!status.ok() || !SaysAnything(there)) {
+    const bool vacant = !status.ok() || !SaysAnything(there);
+    bool deletes = false;
+    if (vacant) status = WouldDelete(bytes, *to, &deletes);
+    if (vacant && !status.ok()) return status;
+    if (vacant && !deletes) {
       std::string place;
       AppendIndexKey(&place, *to);
       status = batch.Put(reader.index(), place, bytes);

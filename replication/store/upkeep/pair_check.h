@@ -106,6 +106,13 @@ class PairCheck {
   rocksdb::Status MoveStray(const std::string& index_key, const IndexKey* to,
                             Finding* finding);
 
+  // Whether the entry of these bytes is a tombstone, and the key has a pair. Of
+  // a stray one it is not believed then: a re-check, which found no pair where
+  // the entry stood, may have made it of the pair's own entry. REQUIRES: the
+  // key's stripe is held.
+  rocksdb::Status WouldDelete(const std::string& bytes, const IndexKey& key,
+                              bool* deletes) const;
+
   // What follows from an examination.
   struct Decision {
     enum class Action : uint8_t {

@@ -105,6 +105,11 @@ Status PairJudge::PutWritten(const IndexKey& key, std::string_view value,
 
 Status PairJudge::JudgeEntry(const Family& family, const IndexKey& key,
                              rocksdb::WriteBatch* batch) {
+  // An entry that stands where no key has its own is corruption, and says
+  // nothing of a pair: the scrub puts it right, or removes it.
+  if (indexed_->hasher().Position(family.name, key.key) != key.position) {
+    return Status::OK();
+  }
   rocksdb::PinnableSlice value;
   const Slice pair_key(key.key.data(), key.key.size());
   Status status = indexed_->db()->Get(rocksdb::ReadOptions(), family.handle(),

@@ -120,7 +120,9 @@ Status Families::BeginCheck(
   if (may_wait) {
     lock.lock();
   } else if (!lock.try_lock()) {
-    return Status::Incomplete("rocksync: a family comes or goes");
+    return Status::Incomplete(
+        "rocksync: a column family is being created or dropped",
+        "retried by itself");
   }
   std::vector<FamilyRecord> next = records();
   for (FamilyRecord& record : next) record.work |= kFamilyChecking;

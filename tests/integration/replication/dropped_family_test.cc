@@ -22,8 +22,10 @@ class DroppedFamily : public ReplicationTest,
 
   // Both have the family, and `a` pairs in it.
   void MakeFamily(TestReplica* a, TestReplica* b) {
-    ASSERT_TRUE(IsOk(a->db()->CreateColumnFamily({}, "family", &here_)));
-    ASSERT_TRUE(IsOk(b->db()->CreateColumnFamily({}, "family", &there_)));
+    rocksdb::ColumnFamilyOptions options;
+    options.disable_auto_compactions = true;  // tables go with the family alone
+    ASSERT_TRUE(IsOk(a->db()->CreateColumnFamily(options, "family", &here_)));
+    ASSERT_TRUE(IsOk(b->db()->CreateColumnFamily(options, "family", &there_)));
     for (int i = 0; i < kPairs; ++i) {
       ASSERT_TRUE(IsOk(a->db()->Put({}, here_, Numbered("k", i), "value")));
     }

@@ -370,6 +370,29 @@ TEST_F(ScrubTest, AnEntryThatDoesNotParseStopsNobody) {
   EXPECT_TRUE(Equal());
 }
 
+// A re-check that finds no pair under such a key makes a tombstone of it. Back
+// in its place it would delete a pair that is there.
+TEST_F(ScrubTest, ATombstoneInTheWrongPlaceDeletesNoPair) {
+  IndexedDB* const store = StoreAccess::IndexedOf(a_->db());
+  ASSERT_TRUE(IsOk(a_->db()->Put({}, "gone", "v")));
+  ASSERT_TRUE(IsOk(a_->db()->Delete({}, "gone")));
+  const std::string tombstone = EntryBytes(a_.get(), "gone");
+  std::string place;
+  AppendIndexKey(&place, KeyIn(store, "k5"));
+  const std::string stray = WithBitFlipped(place, 8 * place.size() - 1);
+  LoseEntry(a_.get(), "k5");
+  ASSERT_TRUE(
+      IsOk(store->db()->Put({}, store->reader().index(), stray, tombstone)));
+  store->digests()->Invalidate();
+  Scrub(a_.get());
+  std::string left;
+  EXPECT_TRUE(
+      store->db()->Get({}, store->reader().index(), stray, &left).IsNotFound());
+  EXPECT_TRUE(SyncsAgain());
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_EQ(b_->Scan(), contents_);
+}
+
 // A bit of an index key: the entry stands where no key has its entry.
 TEST_F(ScrubTest, AnEntryInTheWrongPlaceGoesBackOrGoes) {
   IndexedDB* const store = StoreAccess::IndexedOf(a_->db());

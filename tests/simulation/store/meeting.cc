@@ -137,8 +137,9 @@ class End final : public Connection {
 Status Serve(ReplicatorContext* replica,
              std::unique_ptr<Connection> connection) {
   Admission admission;
-  Status status = AuthenticateAsListener(
-      TermsOf(*replica), AdmissionClock::now(), connection.get(), &admission);
+  Status status =
+      AuthenticateAsListener(AdmissionConfigOf(*replica), AdmissionClock::now(),
+                             connection.get(), &admission);
   if (!status.ok()) return status;
   ListedConnection listed(&replica->connections, std::move(connection));
   std::string first;

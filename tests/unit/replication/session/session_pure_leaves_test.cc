@@ -284,7 +284,7 @@ TEST_F(FindsTest, WhatIsRefusedIsNotSearchedForForever) {
   const SessionRunResult result = DriveSession(&a_, &b_, options_);
   EXPECT_TRUE(result.finished);
   EXPECT_TRUE(result.initiator.refused && result.responder.refused);
-  EXPECT_EQ(finds_, static_cast<int>(kMaxSearchesWithFinds));
+  EXPECT_EQ(finds_, static_cast<int>(kMaxPureLeafSearches));
   EXPECT_EQ(batches_, 1);
   EXPECT_EQ(a_.records().size(), b_.records().size() + 1);
 }

@@ -37,9 +37,9 @@ TEST(Stages, WholeSets) {
 TEST(Stages, Leaves) {
   EXPECT_EQ(Coming(Stage::kLocating), "Payload Pass ");
   EXPECT_EQ(Coming(Stage::kSearching), "LeafBatch Summary+ Payload Pass ");
-  EXPECT_EQ(Coming(Stage::kSearching, {.may_find = true}),
+  EXPECT_EQ(Coming(Stage::kSearching, {.may_be_pure = true}),
             "LeafBatch LeafBatch+ Summary+ Payload Pass ");
-  EXPECT_EQ(Coming(Stage::kChoosing, {.may_find = true}),
+  EXPECT_EQ(Coming(Stage::kChoosing, {.may_be_pure = true}),
             "LeafBatch Summary+ ");
   EXPECT_EQ(Coming(Stage::kBatchSent), "Equal Differs LeafBatch ");
   EXPECT_EQ(Coming(Stage::kPureLeavesSent), "Differs Differs+ LeafBatch ");
@@ -65,7 +65,7 @@ TEST(Stages, Rounds) {
 // answered before anything else is said.
 TEST(Stages, Answers) {
   const StageFacts all = {
-      .whole_set = true, .only = true, .works = true, .may_find = true};
+      .whole_set = true, .only = true, .works = true, .may_be_pure = true};
   int awaited = 0;
   int answered = 0;
   for (int i = 0; i <= static_cast<int>(Stage::kOver); ++i) {

@@ -42,7 +42,7 @@ class WholeSetRoundTest : public ComparisonTest {
 };
 
 TEST_F(WholeSetRoundTest, AfterTheFirstSearchesOnly) {
-  for (uint32_t i = 0; i < kMaxSearchesWithFinds; ++i) {
+  for (uint32_t i = 0; i < kMaxPureLeafSearches; ++i) {
     Search();
     EXPECT_TRUE(round_.may_propose());
   }
