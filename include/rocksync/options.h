@@ -163,7 +163,7 @@ struct ReplicatedDBOptions {
 
   // Writes to replicated families, and pairs from peers, are refused with
   // Status::NoSpace while the disk of the database, of its WAL or of one of
-  // DBOptions::db_paths has less room than this and what memtables will take;
+  // db_paths and cf_paths has less room than this and what memtables will take;
   // deletes while it has less than half of this. Reads go on, and writes go on
   // by themselves once there is room. RocksDB itself cannot get out of a disk
   // that is full to the last byte. 0: no such check.
