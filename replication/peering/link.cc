@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "replication/membership/setup.h"
 #include "replication/peering/admission.h"
 #include "replication/peering/perform_setup.h"
 #include "replication/peering/slow_network.h"
