@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "replication/base/hex.h"
+#include "replication/store/format/index_entry.h"
 #include "replication/store/index/plain_value.h"
+#include "replication/store/upkeep/unreadable.h"
 #include "replication/store/write/write_stall.h"
 #include "rocksdb/utilities/debug.h"
 
