@@ -45,8 +45,7 @@ rocksdb::Status CheckMayWriteHere() {
       "write from that one; a child may exec, or leave by _exit");
 }
 
-void EndForkedChild(const char* callback, pid_t parent) {
-  if (::getpid() == parent) return;
+void EndForkedChild(const char* callback) {
   std::fprintf(stderr,
                "rocksync: a child of fork has returned from %s, and the "
                "threads that called it are its parent's: let it exec there, or "

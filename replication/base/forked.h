@@ -7,8 +7,6 @@
 #ifndef ROCKSYNC_REPLICATION_BASE_FORKED_H_
 #define ROCKSYNC_REPLICATION_BASE_FORKED_H_
 
-#include <sys/types.h>
-
 #include "rocksdb/status.h"
 
 namespace rocksync {
@@ -27,12 +25,11 @@ bool InForkedChild();
 // load.
 rocksdb::Status CheckMayWriteHere();
 
-// Ends this process with a message if it is a child that `callback` forked;
-// called after `callback`, a function of the application that a thread of the
-// library calls, has returned. Such a child has nothing to go on with: the
-// work, the connections and the threads that it would wait for are its
-// parent's. `parent` is the process in which the work began.
-void EndForkedChild(const char* callback, pid_t parent);
+// Ends this process with a message: it is a child that was forked by
+// `callback`, a function of the application that the library calls, and has
+// returned from it. Such a child has nothing to go on with: the work, the
+// connections and the threads that it would wait for are its parent's.
+[[noreturn]] void EndForkedChild(const char* callback);
 
 }  // namespace rocksync
 

@@ -64,7 +64,9 @@ class Attendance {
       lock.unlock();
       if (told.has_value() && clone_.progress) clone_.progress(*told);
       Ask();
-      EndForkedChild("a callback of a clone or resync", process_);
+      if (::getpid() != process_) {
+        EndForkedChild("a callback of a clone or resync");
+      }
       lock.lock();
       if (!waits) continue;
       waits_ = false;

@@ -86,9 +86,9 @@ RefusalReason ReasonOf(PeerVerdict verdict) {
   switch (verdict) {
     case PeerVerdict::kNotMember:
       return RefusalReason::kNotMember;
-    // This reason marks no replica as superseded for good: two set-ups of one
-    // incarnation may cross on two connections, and then the next attempt goes
-    // through.
+    // This reason marks no replica as superseded permanently: two set-ups of
+    // one incarnation may cross on two connections, and then the next attempt
+    // goes through.
     case PeerVerdict::kAcknowledgedMore:
       return RefusalReason::kAcknowledgedMore;
     case PeerVerdict::kOutOfReach:

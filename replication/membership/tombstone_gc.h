@@ -190,7 +190,7 @@ struct GcState {
                           const ReportedByBoth& said = {}) const;
 
   // Returns true if the peer's reading is smaller than one that it gave before:
-  // the peer was rolled back, even if it is met for the first time. `said`:
+  // the peer was rolled back, even at their first meeting. `said`:
   // what the peer itself has said in this incarnation.
   bool ReadingWentBack(uint64_t peer_id, uint64_t peer_reading,
                        const Reported& said) const;
@@ -198,7 +198,7 @@ struct GcState {
   // Returns true if the peer says (`peer`, see Announcement::AsTrusted) that it
   // runs in the incarnation in which it was met, and if that descends from all
   // that is known of the peer. If not, an older state of its disk is back, or a
-  // copy runs beside it, even if it is met for the first time.
+  // copy runs beside it, even at their first meeting.
   bool AcceptsIncarnation(uint64_t peer_id, const IncarnationId& incarnation,
                           const GcState& peer) const;
 

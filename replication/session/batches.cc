@@ -94,7 +94,7 @@ void Batches::TakeAllLeaves() {
   only_ = true;
 }
 
-// Ignores a failure, which shows again when the batch is read for good.
+// Ignores a failure, which shows again when the batch itself is read.
 void Batches::ReadAhead() {
   if (peer_narrows_ || read_ahead_) return;
   absl::StatusOr<LeafBatch> batch = LeafBatch::Load(

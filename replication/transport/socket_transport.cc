@@ -190,8 +190,9 @@ void SocketTransport::StartThread() {
 // Runs a task on the transport's thread and waits for it. Returns IOError if
 // the task threw, as for want of memory or of a thread that resolves names.
 rocksdb::Status SocketTransport::OnThread(const std::function<void()>& task) {
-  std::promise<rocksdb::Status> done;
-  asio::dispatch(*context_, [&task, &done] {
+  // Shared: this call may return while set_value still works on it.
+  const auto done = std::make_shared<std::promise<rocksdb::Status>>();
+  asio::dispatch(*context_, [&task, done] {
     rocksdb::Status status;
     try {
       task();
@@ -199,9 +200,9 @@ rocksdb::Status SocketTransport::OnThread(const std::function<void()>& task) {
       status = rocksdb::Status::IOError(
           "rocksync: the transport lacks memory or a thread", error.what());
     }
-    done.set_value(status);
+    done->set_value(status);
   });
-  return done.get_future().get();
+  return done->get_future().get();
 }
 
 rocksdb::Status SocketTransport::CheckProcess() const {

@@ -16,7 +16,7 @@ namespace rocksync {
 // latest state. Returns Incomplete as ClosedUnsealed does.
 //
 // REQUIRES: nobody writes, and nothing but closing the database follows:
-// compactions are stopped for good, and no flush begins any more.
+// compactions are stopped permanently, and no flush begins any more.
 rocksdb::Status WriteSeal(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* index,
     const std::vector<rocksdb::ColumnFamilyHandle*>& families, bool has_digests,

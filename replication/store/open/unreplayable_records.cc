@@ -173,8 +173,7 @@ Status PreparedTransactionsError(const std::string& directory) {
   return Status::InvalidArgument(
       "rocksync: the log of " + directory +
           " holds transactions that a TransactionDB has prepared, which "
-          "RocksDB "
-          "replays for a TransactionDB alone",
+          "RocksDB replays for a TransactionDB alone",
       "let the program that uses the TransactionDB open the database, commit "
       "or roll back what is prepared, then flush every column family "
       "(DB::Flush), which writes the log into tables, and close it");

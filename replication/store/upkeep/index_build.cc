@@ -29,7 +29,7 @@ constexpr uint8_t kStepIndex = 2;
 Status CompareAnew() {
   return Status::Aborted(
       "rocksync: a foreign write was found while the index was built",
-      "the index build begins anew by itself");
+      "the index build starts again by itself");
 }
 
 // Bounds the ranges: of too many, one of each family and kind covers all.

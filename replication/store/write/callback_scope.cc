@@ -1,7 +1,5 @@
 #include "replication/store/write/callback_scope.h"
 
-#include <unistd.h>
-
 #include <string>
 #include <utility>
 
@@ -42,15 +40,15 @@ const char* TextOf(Callback callback) {
 }  // namespace
 
 CallbackScope::CallbackScope(const IndexedDB* indexed, Callback callback)
-    : process_(::getpid()),
-      indexed_(indexed),
+    : indexed_(indexed),
       callback_(callback),
       outer_(std::exchange(innermost, this)) {}
 
 CallbackScope::~CallbackScope() {
   innermost = outer_;
-  if (callback_ != Callback::kUpdate)
-    EndForkedChild(TextOf(callback_), process_);
+  if (callback_ != Callback::kUpdate && InForkedChild()) {
+    EndForkedChild(TextOf(callback_));
+  }
 }
 
 const CallbackScope* CallbackScope::Innermost(const IndexedDB* indexed) {

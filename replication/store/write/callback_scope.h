@@ -5,8 +5,6 @@
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_CALLBACK_SCOPE_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_CALLBACK_SCOPE_H_
 
-#include <sys/types.h>
-
 #include <cstdint>
 
 #include "replication/store/write/indexed_db.h"
@@ -39,7 +37,6 @@ class CallbackScope {
   friend const char* CallbackHere(const IndexedDB* indexed);
   static const CallbackScope* Innermost(const IndexedDB* indexed);
 
-  const pid_t process_;
   const IndexedDB* const indexed_;
   const Callback callback_;
   const CallbackScope* const outer_;

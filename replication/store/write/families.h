@@ -65,8 +65,8 @@ class Families {
   // The index then still has entries of a replicated family. `purge` has to
   // have them removed, and to write, in one batch, that they will be and
   // `records`, which lack the family: between two writes a crash would leave
-  // the entries for good. Busy: the batch was not written, but the purge goes
-  // on.
+  // the entries permanently. Busy: the batch was not written, but the purge
+  // goes on.
   using PurgeRequest =
       std::function<rocksdb::Status(const std::vector<FamilyRecord>& records)>;
   rocksdb::Status Drop(rocksdb::ColumnFamilyHandle* handle,

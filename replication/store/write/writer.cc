@@ -104,8 +104,8 @@ Status Writer::WriteOne(const WriteOptions& options, ColumnFamilyHandle* handle,
 // Commits one operation. No table of families is in use while a write waits for
 // a lock or in RocksDB: the table would keep the memtables of families that are
 // dropped meanwhile, and if these fill a write buffer budget, that would stall
-// the write for good. With stripes held a table may be in use, as no drop can
-// end.
+// the write permanently. With stripes held a table may be in use, as no drop
+// can end.
 Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
                          FamiliesInUse in_use, ColumnFamilyHandle* handle,
                          uint32_t family_id, uint64_t position,
