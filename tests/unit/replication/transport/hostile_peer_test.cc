@@ -167,20 +167,23 @@ TEST_F(HostilePeer, AFrameToASlowReaderMayTakeItsTime) {
   EXPECT_TRUE(s.ok()) << s.ToString();
 }
 
-// What is on its way when Send returns takes longer to be read than a peer may
-// be silent.
+// What is on its way when Send returns takes 1.5 times as long to be read as a
+// peer may be silent. Its machine acknowledges about `kBuffer` at a time, so
+// that its signs of life are 3/8 of that silence apart.
 TEST_F(HostilePeer, ASlowReaderMayAnswerOnceItHasRead) {
   constexpr int kBuffer = 64 << 10;
+  constexpr size_t kPiece = size_t{8} << 10;
   constexpr size_t kFrame = size_t{4} << 20;
   constexpr size_t kOnItsWay = size_t{256} << 10;  // about; not less
-  constexpr milliseconds kTimeout(1000);
+  constexpr milliseconds kTimeout(2000);
+  constexpr milliseconds kPause(kTimeout.count() * 3 / 2 * kPiece / kOnItsWay);
   Meet(kBuffer);
   far_->SetFrameTimeout(60 * kTimeout);
-  std::thread reading([this, kTimeout] {
+  std::thread reading([this, kPause] {
     for (size_t bytes = 0; bytes < kFrame;) {
-      std::this_thread::sleep_for(bytes + kOnItsWay < kFrame ? milliseconds(10)
-                                                             : kTimeout / 2);
-      const size_t read = near_->Read(kBuffer).size();
+      const bool slowly = bytes + kOnItsWay >= kFrame;
+      std::this_thread::sleep_for(slowly ? kPause : milliseconds(10));
+      const size_t read = near_->Read(slowly ? kPiece : kBuffer).size();
       if (read == 0) return;
       bytes += read;
     }
