@@ -114,7 +114,9 @@ class PreparedTransactionsTest : public testing::Test {
     if (flushed == Flushed::kAfterCommit) {
       ASSERT_TRUE(Ok(db->DisableFileDeletions()));
     }
-    if (commit) ASSERT_TRUE(Ok(transaction->Commit()));
+    if (commit) {
+      ASSERT_TRUE(Ok(transaction->Commit()));
+    }
     if (flushed == Flushed::kAfterCommit) {
       ASSERT_TRUE(Ok(db->Flush({}, handles)));
     }
@@ -125,7 +127,9 @@ class PreparedTransactionsTest : public testing::Test {
     CopyOpen(name, killed);
     ASSERT_TRUE(Ok(db->ContinueBackgroundWork()));
     // An assertion of RocksDB's ends what is closed with it prepared.
-    if (!commit) EXPECT_TRUE(Ok(transaction->Rollback()));
+    if (!commit) {
+      EXPECT_TRUE(Ok(transaction->Rollback()));
+    }
     for (ColumnFamilyHandle* handle : handles) {
       EXPECT_TRUE(Ok(db->DestroyColumnFamilyHandle(handle)));
     }
