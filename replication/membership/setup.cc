@@ -297,8 +297,10 @@ absl::Status Setup::ReceiveRefusal(std::string_view body) {
                 peer_.incarnation != mine_.incarnation;
   acknowledged_more_ =
       refused_ == RefusalReason::kAcknowledgedMore && !HasAcknowledgedSince();
+  // It is either side's list that lacks the other one.
   return absl::FailedPreconditionError(absl::StrCat(
-      "the peer refuses",
+      refused_ == RefusalReason::kNotMember ? "no session with the peer"
+                                            : "the peer refuses",
       proven ? "" : ", and does not prove that it knows the cluster's secret",
       body.empty()
           ? absl::StrCat(", by number ", static_cast<int>(reason), " alone")

@@ -25,6 +25,7 @@ PeerJudgement NotMember(uint64_t id, uint64_t epoch, uint64_t holder,
                    was_member ? "it was removed:"
                               : "if it is new, add it by a newer list; if it "
                                 "was removed,",
+                   " on replica ", ReplicaIdHex(id),
                    " export what it alone holds (`rocksync rescue`) and start"
                    " it anew, as a new replica")};
 }

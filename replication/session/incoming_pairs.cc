@@ -39,7 +39,10 @@ absl::StatusOr<Judgement> IncomingPairs::Judge(MessageType type,
     judgement.equal_versions = pair.version == (*found)->version;
     judgement.verdict = Compare(pair, **found);
   }
-  if (judgement.verdict == Verdict::kWanted && Refuses(pair)) {
+  if (judgement.verdict == Verdict::kRefused) {
+    ++context_.report->pairs_unreadable;
+    Refuse();
+  } else if (judgement.verdict == Verdict::kWanted && Refuses(pair)) {
     judgement.verdict = Verdict::kRefused;
     Refuse();
   }
@@ -65,7 +68,10 @@ Verdict IncomingPairs::Compare(const WirePair& pair,
                                const IndexEntry& own) const {
   switch (CompareVersions(pair.version, own.version)) {
     case VersionOrder::kNewer:
-      return Verdict::kWanted;
+      // A bit of the version may be flipped, and this side's pair be the newer
+      // one: the check has the entry put right for the next session.
+      return Unreadable(context_.snapshot->CheckEntry(own)) ? Verdict::kRefused
+                                                            : Verdict::kWanted;
     case VersionOrder::kOlder:
       return Verdict::kBeaten;
     case VersionOrder::kEqualVersions:

@@ -120,6 +120,12 @@ class StorageSnapshot {
   virtual absl::StatusOr<std::string> ReadValue(
       const IndexEntry& entry) const = 0;
 
+  // Returns OK if the hash of an entry of this snapshot is that of what the
+  // entry stands for, and DataLoss if not; then it is as with ReadValue.
+  virtual absl::Status CheckEntry(const IndexEntry& entry) const {
+    return entry.tombstone ? absl::OkStatus() : ReadValue(entry).status();
+  }
+
   // Returns what FindElement returns for each of `elements`, which are in
   // ascending order of position. The result covers only the first ones if
   // `cancelled` turns true or their keys have more than `max_bytes`.

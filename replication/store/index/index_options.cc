@@ -46,9 +46,11 @@ rocksdb::ColumnFamilyOptions IndexFamilyOptions(
   // less often than level compaction does.
   family.compression = rocksdb::kNoCompression;
   family.compaction_style = rocksdb::kCompactionStyleUniversal;
-  // The filter has to answer only lookups by position.
+  // The filter has to answer only lookups by position. Capped, as RocksDB takes
+  // the prefix of each key that an iterator passes, and a damaged one may be
+  // shorter.
   family.prefix_extractor.reset(
-      rocksdb::NewFixedPrefixTransform(kPositionBytes));
+      rocksdb::NewCappedPrefixTransform(kPositionBytes));
   family.compaction_filter_factory = std::move(completion);
 
   rocksdb::BlockBasedTableOptions table;

@@ -171,6 +171,23 @@ class IndexSnapshot final : public StorageSnapshot {
     return Reexamine(index_key);
   }
 
+  absl::Status CheckEntry(const IndexEntry& entry) const override {
+    if (!entry.tombstone) return ReadValue(entry).status();
+    if (entry.family >= families_->families().size()) {
+      return absl::InvalidArgumentError("an entry of an unknown family");
+    }
+    const Family& family = families_->families()[entry.family];
+    if (reader_.hasher().HashTombstone(family.name, entry.key, entry.version) ==
+        entry.hash) {
+      return absl::OkStatus();
+    }
+    std::string index_key;
+    AppendIndexKey(&index_key,
+                   {reader_.hasher().Position(family.name, entry.key),
+                    family.id, entry.key});
+    return Reexamine(index_key);
+  }
+
   std::unique_ptr<ValueReader> NewValueReader(size_t values) const override {
     return std::make_unique<InKeyOrder>(this, values);
   }

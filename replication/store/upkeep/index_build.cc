@@ -474,8 +474,12 @@ Evidence IndexBuild::EvidenceOf(const Family& family, const std::string& key,
       work_.sealed_sequence == UINT64_MAX && there && changed < indexed;
   Evidence evidence =
       work_.log_lost || entry_is_later ? Evidence::kLogLost : Evidence::kNone;
+  // An entry that is not from before the foreign write may be another program's
+  // itself, and then says nothing of a pair that nothing else tells of.
+  const bool entry_is_known = indexed <= work_.sealed_sequence;
   for (const ForeignRange& range : foreign_) {
-    if (range.family_id == family.id && range.untold && changed == 0) {
+    if (range.family_id == family.id && range.untold && changed == 0 &&
+        entry_is_known) {
       return Evidence::kWritten;
     }
     if (range.family_id != family.id || range.untold ||

@@ -293,8 +293,10 @@ int Main(int argc, char** argv) {
       {"random", Hashes::kRandom},
       {"equal_high", Hashes::kEqualHigh},
       {"equal_low", Hashes::kEqualLow}};
-  app.add_option("--hashes", s.hashes, "random, equal_high or equal_low")
-      ->transform(CLI::CheckedTransformer(kinds));
+  std::string hashes = "random";
+  app.add_option("--hashes", hashes, "of the elements")
+      ->check(CLI::IsMember(kinds))
+      ->capture_default_str();
   app.add_option("--seed", s.seed, "of the first run; each run adds 1");
   CLI::Option* runs = app.add_option("--runs", s.runs, "runs a cell")
                           ->check(CLI::PositiveNumber);
@@ -315,6 +317,7 @@ int Main(int argc, char** argv) {
   std::string parent = std::filesystem::temp_directory_path();
   AddScratchOption(&app, &parent);
   CLI11_PARSE(app, argc, argv);
+  s.hashes = kinds.at(hashes);
   if (s.slice) {
     if (n->count() == 0) s.n = 1'000'000;
     if (runs->count() == 0) s.runs = 31;

@@ -342,6 +342,27 @@ TEST_F(ScrubTest, AFlippedBitOfATombstoneStopsNoSession) {
   EXPECT_TRUE(Equal());
 }
 
+// The version decides which pair wins, and a flipped bit makes it an older one.
+TEST_F(ScrubTest, AFlippedBitOfAVersionLosesNoLaterWrite) {
+  for (const char* key : {"put", "deleted"}) a_->Put(key, "old");
+  Sync();
+  a_->Put("put", "new");
+  a_->Delete("deleted");
+  FlushIndex(a_.get());
+  for (const char* key : {"put", "deleted"}) {
+    const std::string bytes = EntryBytes(a_.get(), key);
+    size_t bit = 8;  // of the time, which comes behind the tag
+    while (WithBitFlipped(bytes, bit) > bytes) ++bit;
+    SetEntryBytes(a_.get(), key, WithBitFlipped(bytes, bit));
+  }
+  EXPECT_TRUE(SyncsAgain());
+  contents_["put"] = "new";
+  contents_.erase("deleted");
+  EXPECT_EQ(a_->Scan(), contents_);
+  EXPECT_EQ(b_->Scan(), contents_);
+  EXPECT_TRUE(Equal());
+}
+
 // The other side has it right.
 TEST_F(ScrubTest, ATombstoneBeyondRepairComesFromThePeer) {
   FlushIndex(a_.get());
@@ -423,6 +444,24 @@ TEST_F(ScrubTest, AnEntryInTheWrongPlaceGoesBackOrGoes) {
   EXPECT_EQ(a_->db()->GetIndexStats().entries_removed, 3u);
   EXPECT_TRUE(Equal());
   EXPECT_EQ(a_->Scan(), contents_);
+}
+
+// Behind the entry of a pair that a session looks up by its position.
+TEST_F(ScrubTest, AnIndexKeyShorterThanAPositionStopsNobody) {
+  IndexedDB* const store = StoreAccess::IndexedOf(a_->db());
+  std::string place;
+  AppendIndexKey(&place, KeyIn(store, "k5"));
+  for (const size_t size : {1, 4, 7}) {
+    ASSERT_TRUE(IsOk(store->db()->Put({}, store->reader().index(),
+                                      place.substr(0, size), "?")));
+  }
+  FlushIndex(a_.get());
+  for (auto& [key, value] : contents_) a_->Put(key, value += " again");
+  EXPECT_TRUE(SyncsAgain());
+  Scrub(a_.get());
+  EXPECT_EQ(a_->db()->GetIndexStats().entries_removed, 3u);
+  EXPECT_TRUE(Equal());
+  EXPECT_EQ(b_->Scan(), contents_);
 }
 
 // A session meets it first.

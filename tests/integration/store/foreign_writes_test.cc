@@ -407,6 +407,37 @@ TEST_F(ForeignWritesTest, AForeignProgramIngestsAFile) {
   ExpectCleanClose();
 }
 
+// Else a session would delete the pair of that key everywhere.
+TEST_F(ForeignWritesTest, AnEntryThatSomebodyWroteDeletesNoPair) {
+  OpenAndFill();
+  const uint64_t position =
+      StoreAccess::IndexedOf(db_.get())->hasher().Position("default", "never");
+  db_.reset();
+  std::vector<ColumnFamilyHandle*> handles;
+  std::unique_ptr<rocksdb::DB> plain;
+  ASSERT_ROCKS_OK(OpenAllPlain({}, Dir("db"), &handles, &plain));
+  ColumnFamilyHandle* const index = handles.back();
+  ASSERT_EQ(index->GetName(), kIndexFamilyName);
+  std::string place;
+  AppendIndexKey(&place, {position, 0, "never"});
+  {
+    const std::unique_ptr<rocksdb::Iterator> other(
+        plain->NewIterator({}, index));
+    other->SeekToFirst();
+    while (other->Valid() && (other->value()[0] & 1) != 0) other->Next();
+    ASSERT_TRUE(other->Valid()) << "a live entry";
+    ASSERT_ROCKS_OK(plain->Put({}, index, place, other->value()));
+  }
+  for (ColumnFamilyHandle* handle : handles) {
+    ASSERT_ROCKS_OK(plain->DestroyColumnFamilyHandle(handle));
+  }
+  plain.reset();
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+  EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 1u);
+  EXPECT_FALSE(EntryOf("never").has_value());
+}
+
 // A file that is not there at an opening was not deleted by a call.
 TEST_F(ForeignWritesTest, LossBeforeAnOpeningDeletesNothing) {
   OpenAndFill();

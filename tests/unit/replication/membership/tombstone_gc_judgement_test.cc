@@ -45,12 +45,12 @@ TEST(MeetingTest, TheNewerListIsLearned) {
                  "epoch 2, which replica 0000000000000001 has; ");
   ExpectVerdicts(newer, 1, PeerVerdict::kNotMember, first, 3,
                  PeerVerdict::kNotMember,
-                 "has; it was removed: export what it alone holds (`rocksync "
-                 "rescue`)");
+                 "has; it was removed: on replica 0000000000000003 export "
+                 "what it alone holds (`rocksync rescue`)");
   ExpectVerdicts(
       newer, 1, PeerVerdict::kNotMember, {}, 4, PeerVerdict::kNotMember,
-      "has; if it is new, add it by a newer list; if it was removed, "
-      "export");
+      "has; if it is new, add it by a newer list; if it was removed, on "
+      "replica 0000000000000004 export");
 }
 
 TEST(MeetingTest, WhoWasRemovedInBetweenIsNotTakenBack) {
