@@ -20,6 +20,13 @@ constexpr double kFineEstimateError = 0.16;
 // The most that the planner alone may have for parities to be tried, as a share
 // of what the other side alone has.
 constexpr double kMostlyOneSided = 0.045;
+// Keys that both sides hold are looked for if their elements seem to be this
+// share of what differs: both estimates are a third off, so a smaller share may
+// be none.
+constexpr double kMostlyOverwritten = 0.7;
+// Where so many times more differ than a fine estimate says, it is chance: of
+// very many differences half of its parities are odd.
+constexpr double kFarMoreThanFine = 3;
 // The error of an estimate by the odd cells of coupled parities.
 constexpr double kParityEstimateError = 0.02;
 // Asking for the answerer's filter must cost less than this share: it takes
@@ -200,17 +207,19 @@ absl::Status ExchangePlanner::ReceiveEstimate(std::string_view parities) {
   const double n1 = static_cast<double>(mine_.size());
   const double n2 = peer_size();
   double error = hurry() ? kFineEstimateError : kEstimateError;
-  double d = INFINITY;
+  double d =
+      EstimateDifference(std::string_view(mine).substr(0, shape.bytes()),
+                         parities.substr(0, shape.bytes()), shape, n1 + n2);
   if (EstimatesFinely()) {
     const FineShape fine = FineEstimateShape();
     const size_t at = shape.bytes();
-    d = EstimateFine(std::string_view(mine).substr(at, fine.bytes()),
+    const double finely =
+        EstimateFine(std::string_view(mine).substr(at, fine.bytes()),
                      parities.substr(at, fine.bytes()), fine);
-    if (std::isfinite(d)) error = 2.7 / std::sqrt(fine.buckets);
-  }
-  if (!std::isfinite(d)) {
-    d = EstimateDifference(std::string_view(mine).substr(0, shape.bytes()),
-                           parities.substr(0, shape.bytes()), shape, n1 + n2);
+    if (std::isfinite(finely) && d < kFarMoreThanFine * finely) {
+      d = finely;
+      error = 2.7 / std::sqrt(fine.buckets);
+    }
   }
   // The sides differ at least by the surplus, and by more than a probe decodes.
   const double least =
@@ -236,7 +245,9 @@ void ExchangePlanner::EstimateKeys(std::string_view mine,
                           ? 0
                           : EstimateDifference(mine, theirs, KeyEstimateShape(),
                                                n1 + peer_size());
-  overwritten_ = std::max(0.0, (report_.estimated_differences - keys) / 2);
+  const double d = report_.estimated_differences;
+  const double differing = std::max(0.0, d - keys);
+  overwritten_ = differing < kMostlyOverwritten * d ? 0 : differing / 2;
 }
 
 void ExchangePlanner::Plan(double error, bool may_send_parities) {

@@ -69,9 +69,9 @@ LeafEstimate LeafEstimator::Compare(std::string_view theirs) const {
     odd += std::popcount(static_cast<uint8_t>(mine[i] ^ theirs[i]));
   }
   if (odd <= shape_.buckets / kFewOdd && others > kManyLeaves) {
-    return {others, true};
+    return {.differing = others, .overwritten = true};
   }
-  return {EstimateDifference(mine, theirs, shape_, most) / 2, false};
+  return {.differing = EstimateDifference(mine, theirs, shape_, most) / 2};
 }
 
 std::string LeafEstimator::MakeFine(uint64_t expected) const {
@@ -79,22 +79,33 @@ std::string LeafEstimator::MakeFine(uint64_t expected) const {
                       FineParitiesOfLeaves(expected));
 }
 
-double LeafEstimator::CompareFine(uint64_t expected,
-                                  std::string_view theirs) const {
+LeafEstimate LeafEstimator::CompareFine(uint64_t expected,
+                                        std::string_view theirs) const {
   const FineShape shape = FineParitiesOfLeaves(expected);
   const double elements = EstimateFine(MakeFine(expected), theirs, shape);
-  return std::isfinite(elements) ? elements / 2
-                                 : kFarMore * static_cast<double>(expected);
+  if (std::isfinite(elements)) return {.differing = elements / 2, .fine = true};
+  return {.differing = kFarMore * static_cast<double>(expected)};
 }
 
 // --- What differs in leaves --------------------------------------------------
 
-// Derives the number of overwritten keys from the leaves that they hit by
-// chance.
-Expectation ExpectOverwritten(double differing, double leaves) {
+namespace {
+
+// Returns how many keys there are if they hit so many leaves by chance.
+double KeysBehind(double differing, double leaves) {
   const double all = std::max(leaves, differing + 1);
-  const double keys = -all * std::log1p(-differing / all);
-  return {2 * keys, keys};
+  return -all * std::log1p(-differing / all);
+}
+
+}  // namespace
+
+Expectation ExpectOverwritten(double differing, double leaves) {
+  const double keys = KeysBehind(differing, leaves);
+  return {.differences = 2 * keys, .overwritten = keys};
+}
+
+Expectation ExpectNew(double differing, double leaves) {
+  return {.differences = KeysBehind(differing, leaves), .overwritten = 0};
 }
 
 // A new key changes a leaf's count mod 4. Two new keys leave it equal if they

@@ -28,6 +28,7 @@ inline constexpr uint32_t kLeafEstimatePurpose = 6;
 struct LeafEstimate {
   double differing = 0;      // leaves
   bool overwritten = false;  // hardly any of them differ in their counts
+  bool fine = false;         // by the fine estimate, within its range
 };
 
 // Estimates how many leaves differ. Both sides make parities of their leaves,
@@ -48,7 +49,7 @@ class LeafEstimator {
   // FineParitiesOfLeaves(expected).bytes() bytes. Its error is some 4 to 8 %.
   // If far more leaves differ, it tells only that they do.
   std::string MakeFine(uint64_t expected) const;
-  double CompareFine(uint64_t expected, std::string_view theirs) const;
+  LeafEstimate CompareFine(uint64_t expected, std::string_view theirs) const;
 
  private:
   // Returns the leaves that take part as elements, by their counts alone or by
@@ -77,6 +78,10 @@ Expectation ExpectInLeaves(std::span<const LeafDifference> differences,
 // Returns what to expect if `differing` of `leaves` leaves have overwritten
 // keys, spread by chance, and no other differences.
 Expectation ExpectOverwritten(double differing, double leaves);
+
+// Returns what to expect if `differing` of `leaves` leaves have new keys,
+// spread by chance, and no other differences.
+Expectation ExpectNew(double differing, double leaves);
 
 }  // namespace rocksync
 

@@ -53,6 +53,8 @@ constexpr double kShareOfFine = 0.95;
 // At this share of differing leaves or more, the number of overwritten keys
 // does not follow from it.
 constexpr double kMaxToEstimate = 0.5;
+// The same for new keys, by a fine estimate.
+constexpr double kMaxToEstimateNew = 0.9;
 
 // Returns the pairs of syndromes of each group in the first pass, for `mean`
 // differing leaves in a group.
@@ -224,15 +226,21 @@ bool LeafSearch::ReadingAllPays(const LeafEstimate& estimate) const {
 void LeafSearch::SendSums(const LeafEstimate& estimate) {
   const double differing = estimate.differing;
   const double most = most_ * shape_.leaves;
-  const auto expected = static_cast<uint64_t>(std::llround(differing));
+  const bool doubtful = differing > most;
+  // Of twice as many leaves fine parities tell well where the estimate is far
+  // too low, as it is more often where nearly all differ.
+  const auto expected = std::min<uint64_t>(
+      static_cast<uint64_t>(std::llround(doubtful ? 2 * differing : differing)),
+      shape_.leaves);
   part_ = Part::kSends;
   report_.estimated_differences = differing;
-  // A doubtful estimate sends the fine parities alone; what comes next follows
-  // from them.
-  const bool doubtful = differing > most;
+  // Where so many leaves differ the fine parities travel alone; what comes next
+  // follows from them, and if that is an exchange over all, it knows how much
+  // differs.
   const bool finely = expected >= kFewestToEstimateFinely;
   const int group_bits = ChooseGroupBits(doubtful ? most / 2 : differing);
-  if (differing > kSurelyMore * most || ReadingAllPays(estimate) ||
+  if (ReadingAllPays(estimate) ||
+      (differing > kSurelyMore * most && estimate.overwritten) ||
       (doubtful && (!finely || group_bits == 0))) {
     GiveUp(estimate);
     return;
@@ -286,13 +294,16 @@ absl::Status LeafSearch::ReceiveSums(std::string_view body) {
   pairs_ = known + static_cast<uint32_t>(theirs.size() / shape.groups() / 2);
   report_.plan = absl::StrCat("leaves: ", shape.groups(), " groups of ",
                               shape.bits(), " bits, ", pairs_);
-  if (!theirs.empty()) {
+  const double most = most_ * shape_.leaves;
+  const bool far_more = finely_.differing > kSurelyMore * most;
+  if (!theirs.empty() && !far_more) {
     Decode(theirs, 2 * known);
-  } else if (finely_ > 0 && finely_ <= most_ * shape_.leaves) {
+  } else if (theirs.empty() && finely_.differing > 0 &&
+             finely_.differing <= most) {
     more_.open.assign(open_.size(), true);
     AskForMore({});
   } else {
-    GiveUp({finely_, false});
+    GiveUp(finely_);
     return absl::OkStatus();
   }
   Finish();
@@ -346,7 +357,7 @@ void LeafSearch::AskForMore(std::span<const uint32_t> decoded) {
   const uint32_t wanted =
       NextSums(pairs_, decoded, static_cast<uint32_t>(open_.size()), left,
                prefer_ == Prefer::kRoundTrips, shape_.group_bits == 0,
-               kShareOfFine * finely_ / shape_.groups());
+               kShareOfFine * finely_.differing / shape_.groups());
   more_.pairs = std::min(wanted, kMaxSymbolPairs);
 }
 
@@ -429,6 +440,9 @@ void LeafSearch::GiveUp(const LeafEstimate& estimate) {
   if (estimate.overwritten &&
       estimate.differing < kMaxToEstimate * shape_.leaves) {
     SetExpected(ExpectOverwritten(estimate.differing, shape_.leaves));
+  }
+  if (estimate.fine && estimate.differing < kMaxToEstimateNew * shape_.leaves) {
+    SetExpected(ExpectNew(estimate.differing, shape_.leaves));
   }
   done_ = true;
 }

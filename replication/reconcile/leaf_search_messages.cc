@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kLeavesAParity = 4;
 constexpr uint64_t kFewestParities = 256;
-constexpr uint64_t kMaxParities = 2048;
+constexpr uint64_t kMaxParities = 8192;
 
 }  // namespace
 

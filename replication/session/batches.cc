@@ -68,9 +68,9 @@ absl::Status Batches::ReceiveProposal(std::string_view body, bool narrower) {
 Batches::Answer Batches::Decide() {
   if (Held() == peer_digest_) return Answer::kEqual;
   const size_t proposed = leaves_.size();
-  leaves_ =
-      parts_->location.Narrow(std::move(leaves_), peer_digest_.count,
-                              parts_->context.options->max_batch_elements);
+  leaves_ = parts_->location.Narrow(
+      std::move(leaves_), peer_digest_.count,
+      Most(expected_, Held().count + peer_digest_.count));
   if (leaves_.size() == proposed) {
     Expect();
     return Answer::kDiffers;
@@ -79,6 +79,22 @@ Batches::Answer Batches::Decide() {
       static_cast<double>(leaves_.size()) / static_cast<double>(proposed);
   expected_ = {share * expected_.differences, share * expected_.overwritten};
   return Answer::kFewer;
+}
+
+std::vector<uint32_t> Batches::Next() const {
+  const Location& location = parts_->location;
+  const uint64_t peer_total = parts_->locator.peer_total();
+  return location.NextBatch(peer_total,
+                            Most(location.Expected(location.leaf_count()),
+                                 location.total().count + peer_total));
+}
+
+size_t Batches::Most(const Expectation& expected, uint64_t elements) const {
+  const double share =
+      expected.differences > 0 && elements > 0
+          ? expected.differences / static_cast<double>(elements)
+          : 1;
+  return MaxBatchElements(*parts_->context.options, share);
 }
 
 void Batches::Expect() {

@@ -90,11 +90,10 @@ class Batches {
   bool abandoned() const { return abandoned_; }
 
  private:
-  std::vector<uint32_t> Next() const {
-    return parts_->location.NextBatch(
-        parts_->locator.peer_total(),
-        parts_->context.options->max_batch_elements);
-  }
+  std::vector<uint32_t> Next() const;
+  // Returns the most elements of a batch on either side, by what is expected of
+  // so many on both.
+  size_t Most(const Expectation& expected, uint64_t elements) const;
   // Returns the digest of what this side holds in the batch now.
   Digest Held() const {
     return rounds_ ? rounds_->merged() : parts_->location.Sum(leaves_);

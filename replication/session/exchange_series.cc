@@ -18,8 +18,10 @@ constexpr size_t kMaxPlanText = 500;
 constexpr double kMostlyOverwritten = 0.5;
 // Bits that a search for leaves takes for each leaf that differs.
 constexpr double kSearchedAgainBits = 25;
-// Standard error of the expectation from a search that took all leaves.
+// Standard errors of the expectation from a search that took all leaves: of
+// overwritten keys, and of new ones, by the fine estimate.
 constexpr double kErrorOfEstimate = 0.3;
+constexpr double kErrorOfFineEstimate = 0.1;
 // Passes over a sketch in a session that has searched for leaves: what two
 // passes leave is left to the next exchange, which comes anyway.
 constexpr uint32_t kPassesAfterSearch = 2;
@@ -55,7 +57,9 @@ void ExchangeSeries::ExpectMany() { next_.many_differ = true; }
 void ExchangeSeries::ExpectAbout(const Expectation& expected, bool learned) {
   next_.expected_differences = expected.differences;
   next_.expected_overwritten = expected.overwritten;
-  if (!learned) next_.expected_error = kErrorOfEstimate;
+  if (learned) return;
+  next_.expected_error =
+      expected.overwritten > 0 ? kErrorOfEstimate : kErrorOfFineEstimate;
 }
 
 void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,

@@ -8,12 +8,10 @@
 namespace rocksync {
 namespace {
 
-// Bytes of sorted entries for each element that the session may hold
-// (BoundMemory): less than what its exchange took, which is over.
-constexpr size_t kEntryBytesPerElement = 48;
-// Bytes for each such element of values that are read ahead of offers, and of
-// values that are kept until the peer says which it wants.
-constexpr size_t kValueBytesPerElement = 16;
+// The share of MaxSendingBytes for values that are read ahead of offers, and
+// for those that are kept until the peer says which it wants. The rest is for
+// sorted entries.
+constexpr size_t kShareOfValues = 4;
 
 // Returns whether a status means that only this value cannot be read now, which
 // keeps no other pair from going.
@@ -38,12 +36,17 @@ WirePair AsPair(const IndexEntry& entry, std::string_view value) {
 OutgoingPairs::OutgoingPairs(const RoundContext& context,
                              const SessionOptions* options,
                              std::vector<uint32_t> candidates)
+    : OutgoingPairs(context, options, std::move(candidates),
+                    MaxSendingBytes(*options, context.batch->hashes().size())) {
+}
+
+OutgoingPairs::OutgoingPairs(const RoundContext& context,
+                             const SessionOptions* options,
+                             std::vector<uint32_t> candidates, size_t max_bytes)
     : context_(context),
       options_(options),
-      max_kept_(std::max(options->max_turn_bytes,
-                         kValueBytesPerElement * options->max_batch_elements)),
-      candidates_(context, max_kept_,
-                  kEntryBytesPerElement * options->max_batch_elements,
+      max_kept_(std::max(options->max_turn_bytes, max_bytes / kShareOfValues)),
+      candidates_(context, max_kept_, max_bytes - max_bytes / kShareOfValues,
                   std::move(candidates)) {}
 
 absl::Status OutgoingPairs::ReceiveWants(std::string_view body) {

@@ -77,6 +77,9 @@ class OutgoingPairs {
   uint64_t left_out() const { return left_out_; }
 
  private:
+  OutgoingPairs(const RoundContext& context, const SessionOptions* options,
+                std::vector<uint32_t> candidates, size_t max_bytes);
+
   // A pair that is being sent.
   struct Outgoing {
     IndexEntry entry;

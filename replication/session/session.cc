@@ -483,6 +483,36 @@ absl::Status SessionImpl::ReceiveEnd(std::string_view body) {
 
 }  // namespace
 
+namespace {
+
+// Memory per element of a batch of which nothing, or all, differs, with what an
+// exchange makes of it and with elements gained.
+constexpr double kAlikeBytes = 48;
+constexpr double kDifferingBytes = 96;
+// A batch is made for so many times the share that is expected to differ.
+constexpr double kShareToSpare = 1.5;
+// Of that, what is left of an element once its exchange is over.
+constexpr size_t kKeptBytes = 32;
+
+}  // namespace
+
+size_t MaxBatchElements(const SessionOptions& options, double share) {
+  const double bytes =
+      kAlikeBytes + (kDifferingBytes - kAlikeBytes) *
+                        std::clamp(kShareToSpare * share, 0.0, 1.0);
+  const double most =
+      static_cast<double>(options.max_batch_elements) * kDifferingBytes / bytes;
+  return static_cast<size_t>(
+      std::min(most, static_cast<double>(kMaxExchangeElements)));
+}
+
+size_t MaxSendingBytes(const SessionOptions& options, size_t elements) {
+  const size_t kept =
+      kKeptBytes * std::min(elements, 2 * options.max_batch_elements);
+  return static_cast<size_t>(kDifferingBytes) * options.max_batch_elements -
+         std::max(kept, kKeptBytes * options.max_batch_elements);
+}
+
 void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options) {
   // Memory per leaf while the leaves that differ are found. It is free again by
   // the time that a sketch of a batch is decoded, so the larger of the two
@@ -490,14 +520,12 @@ void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options) {
   constexpr size_t kLeafBytes = 40;
   // The sums of a sketch, and the fixed cost of a session.
   constexpr size_t kBaseBytes = size_t{256} << 10;
-  // Memory per element of a batch, with what an exchange makes of it and with
-  // elements gained.
-  constexpr size_t kElementBytes = 96;
   constexpr size_t kTurnShare = 64;
   const size_t fixed =
       kBaseBytes + std::max(kLeafBytes * leaves, MostDecodingBytes());
   const size_t left = max_bytes > fixed ? max_bytes - fixed : 0;
-  options->max_batch_elements = std::max<size_t>(1, left / kElementBytes);
+  options->max_batch_elements =
+      std::max<size_t>(1, left / static_cast<size_t>(kDifferingBytes));
   options->max_turn_bytes =
       std::min(options->max_turn_bytes, max_bytes / kTurnShare);
 }

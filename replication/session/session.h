@@ -41,8 +41,8 @@ struct SessionLimits {
 
 struct SessionOptions {
   ExchangeOptions exchange;
-  // Most elements held in memory at once on each side (25 bytes each); a larger
-  // difference is worked off leaf batch by leaf batch.
+  // Most elements of a leaf batch on each side, if all of them differ
+  // (MaxBatchElements); a larger difference is worked off batch by batch.
   size_t max_batch_elements = size_t{1} << 20;
   // Most bytes that one side sends in a turn, values and pairs not counted, and
   // most bytes of outgoing messages that it holds in memory at once.
@@ -63,6 +63,15 @@ inline constexpr size_t kLeastSessionBytes = size_t{4} << 20;
 // times its size. `leaves`: how many the storage has. The peer may send turns
 // of another size, and its bound on batches counts, too, if it is lower.
 void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options);
+
+// Returns the most elements of a batch on each side of which about this share
+// differs: up to twice max_batch_elements, since what differs takes as much
+// memory again.
+size_t MaxBatchElements(const SessionOptions& options, double share);
+
+// Returns the most bytes of entries and values that are held in order to send,
+// beside a batch of so many elements.
+size_t MaxSendingBytes(const SessionOptions& options, size_t elements);
 
 // The task of a session that only compares, as its initiator sets it.
 struct VerifyTask {

@@ -45,6 +45,9 @@ if [[ ! -f $root/complete ]]; then
 fi
 step "a bare Debian is in $root"
 
+# Debian's daily apt-get would take the lock of the test's.
+for timer in apt-daily apt-daily-upgrade; do ln -sfn /dev/null "$root/etc/systemd/system/$timer.timer"; done
+
 machine='' writer=''
 finish() {
   local status=$?

@@ -13,6 +13,7 @@
 #include "exchange_driver.h"
 #include "sketch/element/digest.h"
 #include "sketch/parities/coupled_parities.h"
+#include "tests/sanitized.h"
 #include "tests/support/random_elements.h"
 
 namespace rocksync {
@@ -161,6 +162,18 @@ TEST(ExchangeTest, AnEstimateComesAtOnceWhereManyDiffer) {
     if (!hurry) {
       EXPECT_LT(talk.turns, before.turns);
     }
+  }
+}
+
+// Of very many differences half of the fine parities are odd, by chance some
+// fewer; that is no estimate.
+TEST(ExchangeTest, AFineEstimateThatIsChanceIsNotBelieved) {
+  for (uint64_t seed = 0; seed < (kSanitized ? 6 : 30); ++seed) {
+    const Sets sets = MakeSets(2000, 30'000, 30'350, seed);
+    const Conversation talk =
+        DriveSession({}, {}, SeedOf(seed), sets.a, sets.b);
+    ASSERT_TRUE(talk.done) << talk.status;
+    EXPECT_GE(talk.reports[0].estimated_differences, 20'000) << seed;
   }
 }
 

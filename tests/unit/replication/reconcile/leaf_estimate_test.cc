@@ -47,10 +47,11 @@ TEST_F(LeafEstimatorTest, IsNearIfMadeForAboutAsManyAsDiffer) {
     const Replicas replicas = Differing(kLeaves, differing, 2);
     const auto truth = static_cast<double>(differing);
     for (const uint64_t expected : {differing / 2, differing, 2 * differing}) {
-      const double fine =
+      const LeafEstimate fine =
           Of(replicas.a)
               .CompareFine(expected, Of(replicas.b).MakeFine(expected));
-      EXPECT_NEAR(fine, truth, 0.2 * truth) << expected;
+      EXPECT_TRUE(fine.fine);
+      EXPECT_NEAR(fine.differing, truth, 0.2 * truth) << expected;
     }
   }
 }
@@ -59,9 +60,9 @@ TEST_F(LeafEstimatorTest, IsNearIfMadeForAboutAsManyAsDiffer) {
 TEST_F(LeafEstimatorTest, TellsThatFarMoreDiffer) {
   const Replicas replicas = Differing(kLeaves, 30'000, 3);
   for (const uint64_t expected : {1024, 2000}) {
-    const double fine =
+    const LeafEstimate fine =
         Of(replicas.a).CompareFine(expected, Of(replicas.b).MakeFine(expected));
-    EXPECT_GE(fine, 2.5 * static_cast<double>(expected)) << expected;
+    EXPECT_GE(fine.differing, 2.5 * static_cast<double>(expected)) << expected;
   }
 }
 
@@ -71,7 +72,23 @@ TEST_F(LeafEstimatorTest, LeavesOutWhatIsClosed) {
   const std::string theirs = Of(replicas.b).Make();
   EXPECT_EQ(Of(replicas.a).Make(), theirs);
   EXPECT_LT(Of(replicas.a).Compare(theirs).differing, 1);
-  EXPECT_EQ(Of(replicas.a).CompareFine(3000, Of(replicas.b).MakeFine(3000)), 0);
+  EXPECT_EQ(
+      Of(replicas.a).CompareFine(3000, Of(replicas.b).MakeFine(3000)).differing,
+      0);
+}
+
+// Leaves that new keys hit by chance tell how many keys there are.
+TEST(ExpectNew, CountsKeysThatShareALeaf) {
+  std::mt19937_64 random(5);
+  for (const size_t keys : {1000, 65'536, 120'000}) {
+    std::set<uint32_t> hit;
+    for (size_t i = 0; i < keys; ++i) hit.insert(random() % kLeaves);
+    const Expectation expected =
+        ExpectNew(static_cast<double>(hit.size()), kLeaves);
+    EXPECT_NEAR(expected.differences, static_cast<double>(keys),
+                0.03 * static_cast<double>(keys));
+    EXPECT_EQ(expected.overwritten, 0);
+  }
 }
 
 std::vector<LeafDifference> LeavesThatDifferBy(

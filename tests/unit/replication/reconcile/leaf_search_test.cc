@@ -139,7 +139,34 @@ TEST_P(LeafSearchTest, NamesAllLeavesIfManyDiffer) {
       Search(Differing(kLeaves, kLeaves / 2, 8), GetParam(), 8);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_EQ(outcome.found.size(), kLeaves);
-  EXPECT_LT(outcome.bytes, 400u);
+  EXPECT_LT(outcome.bytes, 1400u);
+}
+
+// And tells by the fine parities how many keys are behind them.
+TEST_P(LeafSearchTest, KnowsHowMuchDiffersInAllLeaves) {
+  for (const size_t leaves : {20'000, 35'000, 51'000}) {
+    const Outcome outcome =
+        Search(Differing(kLeaves, leaves, 13), GetParam(), 13);
+    ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+    EXPECT_EQ(outcome.found.size(), kLeaves);
+    const double keys =
+        ExpectNew(static_cast<double>(leaves), kLeaves).differences;
+    EXPECT_NEAR(outcome.differences, keys, 0.2 * keys) << leaves;
+  }
+}
+
+// Syndromes for far fewer leaves than differ are not decoded.
+TEST(LeafSearchEstimate, GivesUpAtOnceIfFarTooMuchDiffers) {
+  int far_too_low = 0;
+  for (uint8_t seed = 0; seed < (kSanitized ? 4 : 100); ++seed) {
+    const Outcome outcome =
+        Search(Differing(kLeaves, 60'000, seed), Prefer::kBytes, seed);
+    ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+    EXPECT_EQ(outcome.found.size(), kLeaves) << int{seed};
+    EXPECT_LE(outcome.payloads, 3) << int{seed};
+    far_too_low += outcome.bytes > 10'000 ? 1 : 0;
+  }
+  EXPECT_TRUE(kSanitized || far_too_low > 0) << "none was put to the test";
 }
 
 // The fine parities beside the first syndromes tell how many are wanted,

@@ -68,6 +68,28 @@ TEST_F(BatchesTest, TooManyElementsBecomeFewerLeaves) {
   EXPECT_EQ(head.leaves, batches_.leaves());
 }
 
+// What does not differ takes half of the memory.
+TEST_F(BatchesTest, ABatchOfWhichLittleDiffersMayBeLarger) {
+  parts_.locator.set_peer_total(100);
+  parts_.location.FoundLeaves(parts_.location.AllLeaves(), {1, 0});
+  ASSERT_TRUE(batches_.ProposeNext(&turn_));
+  const uint64_t elements = parts_.location.Sum(batches_.leaves()).count;
+  EXPECT_GT(elements, 3 * options_.max_batch_elements / 2);
+  EXPECT_LE(elements, 2 * options_.max_batch_elements);
+  // The peer agrees if it expects the same, and not if more differs.
+  std::vector<uint32_t> leaves = batches_.leaves();
+  while (parts_.location.Sum(leaves).count > elements - 2) leaves.pop_back();
+  const Digest other{.count = elements - 2, .high = 1, .low = 1};
+  for (const uint64_t expected : {1, 100}) {
+    std::string body;
+    EncodeLeafBatch({leaves, other, expected, 0}, &body);
+    Batches peer(&parts_);
+    ASSERT_TRUE(peer.ReceiveProposal(body, false).ok());
+    EXPECT_EQ(peer.Decide(), expected == 1 ? Batches::Answer::kDiffers
+                                           : Batches::Answer::kFewer);
+  }
+}
+
 TEST_F(BatchesTest, ProposalsThatCannotBeAreRefused) {
   batches_.Propose({1, 2}, {}, &turn_);
   EXPECT_EQ(batches_.ReceiveProposal(OwnProposal({3, 4}), true).message(),

@@ -140,6 +140,32 @@ TEST_F(SessionMemoryTest, AFullBatchOfWhichAllDiffers) {
   EXPECT_LE(PeakOf(options, &a_, &b_), kBound);
 }
 
+// A batch of which less differs has more elements.
+TEST_F(SessionMemoryTest, AFullBatchOfWhichLittleDiffers) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer sees nothing more in it";
+  constexpr size_t kBound = size_t{12} << 20;
+  for (const double share : {0.02, 0.1, 0.3}) {
+    SessionOptions options;
+    BoundMemory(kBound, kLeafCount, &options);
+    const size_t count = MaxBatchElements(options, share) * 97 / 100;
+    EXPECT_GT(count, options.max_batch_elements * 6 / 5);
+    MemoryStorage a(&hasher_, OfReplica(1));
+    MemoryStorage b(&hasher_, OfReplica(2));
+    for (size_t i = 0; i < count; ++i) {
+      if (static_cast<double>(i) < share * static_cast<double>(count)) {
+        a.Put(0, absl::StrCat("a", i), "value");
+        b.Put(0, absl::StrCat("b", i), "value");
+      } else {
+        a.PutUnversioned(0, absl::StrCat("both", i), "value");
+        b.PutUnversioned(0, absl::StrCat("both", i), "value");
+      }
+    }
+    // As if a search had told how much differs.
+    options.max_batch_elements = 2 * count;
+    EXPECT_LE(PeakOf(options, &a, &b), kBound) << share;
+  }
+}
+
 // Values that are offered, and fetched again once they are wanted, are not kept
 // meanwhile beyond what a turn may hold.
 TEST_P(SessionMemoryTest, ManyValues) {

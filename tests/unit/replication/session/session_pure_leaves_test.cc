@@ -172,8 +172,8 @@ TEST_F(OverwrittenTest, BatchesOfAllLeavesTellWhatToExpect) {
       a.Put(0, absl::StrCat("pair", i), "old");
     }
     SessionRunOptions options;
-    options.initiator.max_batch_elements = kPairs / 3;
-    options.responder.max_batch_elements = kPairs / 3;
+    options.initiator.max_batch_elements = kPairs / 5;
+    options.responder.max_batch_elements = kPairs / 5;
     ExpectProven(DriveSession(&a, &b, options));
     MemoryStorage& changed = on_a ? a : b;
     for (int i = 0; i < kChanged; ++i) {

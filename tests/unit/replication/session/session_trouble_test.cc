@@ -389,8 +389,8 @@ TEST_F(SessionTest, AnOldSnapshotEndsTheSessionAndTheNextGoesOn) {
   for (int i = 0; i < 100'000; ++i) a.Put(0, absl::StrCat(i), "value");
   uint64_t now = 0;
   SessionRunOptions options;
-  options.initiator.max_batch_elements = 8000;
-  options.responder.max_batch_elements = 8000;
+  options.initiator.max_batch_elements = 6000;
+  options.responder.max_batch_elements = 6000;
   options.now_ms = [&now] { return now; };
   options.between_turns = [&now] { now += 20'000; };
   int sessions = 0;
