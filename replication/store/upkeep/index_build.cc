@@ -480,7 +480,7 @@ Evidence IndexBuild::EvidenceOf(const Family& family, const std::string& key,
   for (const ForeignRange& range : foreign_) {
     if (range.family_id == family.id && range.untold && changed == 0 &&
         entry_is_known) {
-      return Evidence::kWritten;
+      return Evidence::kUntold;
     }
     if (range.family_id != family.id || range.untold ||
         (range.came && !there) || order->Compare(key, range.smallest) < 0 ||

@@ -62,6 +62,11 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
     }
     status = Look(family, key, /*there=*/true, &evidence);
     if (!status.ok()) return status;
+    if (known && evidence == Evidence::kUntold) {
+      bool done = false;
+      status = FlipBack(family, key, batch, &done);
+      if (!status.ok() || done) return status;
+    }
   }
   const bool lost = evidence == Evidence::kFileGone ||
                     (evidence == Evidence::kLogLost && !entry.quarantined);
@@ -103,6 +108,19 @@ Status PairJudge::PutWritten(const IndexKey& key, std::string_view value,
   return status;
 }
 
+Status PairJudge::FlipBack(const Family& family, const IndexKey& key,
+                           rocksdb::WriteBatch* batch, bool* done) {
+  Examination found;
+  const Status status = Examine(indexed_->reader(), family, key, &found);
+  *done = status.ok() && found.repaired &&
+          found.verdict == Examination::Verdict::kMatches;
+  if (!*done) return status;
+  found.entry.quarantined = false;
+  indexed_->PutEntry(batch, key, found.entry);
+  quarantine_->CountRepairedEntry();
+  return status;
+}
+
 Status PairJudge::JudgeEntry(const Family& family, const IndexKey& key,
                              rocksdb::WriteBatch* batch) {
   // An entry that stands where no key has its own is corruption, and says
@@ -128,7 +146,7 @@ Status PairJudge::JudgeEntry(const Family& family, const IndexKey& key,
   Evidence evidence = Evidence::kNone;
   status = Look(family, key, /*there=*/false, &evidence);
   if (!status.ok()) return status;
-  if (evidence == Evidence::kWritten || evidence == Evidence::kFileGone) {
+  if (evidence != Evidence::kNone && evidence != Evidence::kLogLost) {
     entry = IssuedEntry({}, nullptr);
     status = indexed_->DrawVersion(indexed_->WallMs(), &entry.version);
     if (!status.ok()) return status;

@@ -37,8 +37,8 @@ struct Candidate {
 // What shows that a foreign write changed a key, or that a write was lost.
 enum class Evidence : uint8_t {
   kNone,
-  kWritten,   // later than all of ours, or with a file that was ingested; or
-              // somebody wrote, and nothing tells any more when
+  kWritten,   // later than all of ours, or with a file that was ingested
+  kUntold,    // somebody wrote, and nothing tells any more when
   kFileGone,  // a call deleted the file that the key was in
   kLogLost,   // no foreign write: the log that the change was in is lost, and
               // the index knows of it
@@ -96,6 +96,10 @@ class PairJudge {
   // wrote.
   rocksdb::Status PutWritten(const IndexKey& key, std::string_view value,
                              rocksdb::WriteBatch* batch);
+  // Puts an entry right that has one bit flipped. Sets `*done` to whether it
+  // was so: then no other program wrote its pair.
+  rocksdb::Status FlipBack(const Family& family, const IndexKey& key,
+                           rocksdb::WriteBatch* batch, bool* done);
   // Quarantines a pair that does not read, unless its entry is a tombstone, or
   // quarantined already. `entry` is null if there is none.
   rocksdb::Status JudgeUnreadable(const Family& family, const IndexKey& key,

@@ -121,6 +121,26 @@ class ForeignWritesTest : public StoreTest {
     return EntryOf(key)->version.time;
   }
 
+  std::string PlaceOf(const std::string& key) {
+    const ElementHasher& hasher = StoreAccess::IndexedOf(db_.get())->hasher();
+    std::string place;
+    AppendIndexKey(&place, {hasher.Position("default", key), 0, key});
+    return place;
+  }
+  // Has a plain program work on the closed database, and on its index.
+  void CloseAndWriteIndex(
+      const std::function<void(rocksdb::DB*, ColumnFamilyHandle*)>& work) {
+    db_.reset();
+    std::vector<ColumnFamilyHandle*> handles;
+    std::unique_ptr<rocksdb::DB> plain;
+    ASSERT_ROCKS_OK(OpenAllPlain({}, Dir("db"), &handles, &plain));
+    ASSERT_EQ(handles.back()->GetName(), kIndexFamilyName);
+    work(plain.get(), handles.back());
+    for (ColumnFamilyHandle* handle : handles) {
+      ASSERT_ROCKS_OK(plain->DestroyColumnFamilyHandle(handle));
+    }
+  }
+
   void ExpectCleanClose() {
     ScanResult result;
     CloseAndCheck(&result);
@@ -410,32 +430,45 @@ TEST_F(ForeignWritesTest, AForeignProgramIngestsAFile) {
 // Else a session would delete the pair of that key everywhere.
 TEST_F(ForeignWritesTest, AnEntryThatSomebodyWroteDeletesNoPair) {
   OpenAndFill();
-  const uint64_t position =
-      StoreAccess::IndexedOf(db_.get())->hasher().Position("default", "never");
-  db_.reset();
-  std::vector<ColumnFamilyHandle*> handles;
-  std::unique_ptr<rocksdb::DB> plain;
-  ASSERT_ROCKS_OK(OpenAllPlain({}, Dir("db"), &handles, &plain));
-  ColumnFamilyHandle* const index = handles.back();
-  ASSERT_EQ(index->GetName(), kIndexFamilyName);
-  std::string place;
-  AppendIndexKey(&place, {position, 0, "never"});
-  {
-    const std::unique_ptr<rocksdb::Iterator> other(
-        plain->NewIterator({}, index));
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  const std::string place = PlaceOf("never");
+  CloseAndWriteIndex([&](rocksdb::DB* db, ColumnFamilyHandle* index) {
+    const std::unique_ptr<rocksdb::Iterator> other(db->NewIterator({}, index));
     other->SeekToFirst();
     while (other->Valid() && (other->value()[0] & 1) != 0) other->Next();
     ASSERT_TRUE(other->Valid()) << "a live entry";
-    ASSERT_ROCKS_OK(plain->Put({}, index, place, other->value()));
-  }
-  for (ColumnFamilyHandle* handle : handles) {
-    ASSERT_ROCKS_OK(plain->DestroyColumnFamilyHandle(handle));
-  }
-  plain.reset();
+    ASSERT_ROCKS_OK(db->Put({}, index, place, other->value()));
+  });
   ASSERT_ROCKS_OK(Open());
   ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
   EXPECT_EQ(db_->GetIndexStats().pairs_quarantined, 1u);
   EXPECT_FALSE(EntryOf("never").has_value());
+}
+
+// Its compaction takes sequence numbers away, by which an older pair would be
+// taken for a new one.
+TEST_F(ForeignWritesTest, AFlippedBitIsNoWriteOfAnotherProgram) {
+  OpenAndFill();
+  const std::string place = PlaceOf(Key(5));
+  const uint64_t version = VersionOf(Key(5));
+  CloseAndWriteIndex([&](rocksdb::DB* db, ColumnFamilyHandle* index) {
+    std::string bytes;
+    ASSERT_ROCKS_OK(db->Get({}, index, place, &bytes));
+    size_t bit = 8;  // of the time, which comes behind the tag
+    while (WithBitFlipped(bytes, bit) > bytes) ++bit;
+    ASSERT_ROCKS_OK(db->Put({}, index, place, WithBitFlipped(bytes, bit)));
+    ASSERT_ROCKS_OK(db->Put({}, Key(6), "theirs"));
+    rocksdb::CompactRangeOptions all;
+    all.bottommost_level_compaction =
+        rocksdb::BottommostLevelCompaction::kForce;
+    ASSERT_ROCKS_OK(db->CompactRange(all, index, nullptr, nullptr));
+    ASSERT_ROCKS_OK(db->CompactRange(all, nullptr, nullptr));
+  });
+  ASSERT_ROCKS_OK(Open());
+  ASSERT_ROCKS_OK(db_->WaitForIndexBuild(60000));
+  EXPECT_EQ(VersionOf(Key(5)), version);
+  EXPECT_EQ(db_->GetIndexStats().entries_repaired, 1u);
+  ExpectLaterThan(version + 1, Key(6), false);
 }
 
 // A file that is not there at an opening was not deleted by a call.
