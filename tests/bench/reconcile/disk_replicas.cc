@@ -40,14 +40,22 @@ DiskReplicas::~DiskReplicas() {
   fs::remove_all(directory_, ignored);
 }
 
-bool DiskReplicas::Make(uint64_t pairs) {
+bool DiskReplicas::Fill(uint64_t pairs) {
   std::error_code error;
   fs::create_directories(directory_, error);
   if (!Open("made", &a_) || !Write(a_.get(), 0, pairs)) return false;
   if (!Check(a_->Close())) return false;
   a_.reset();
   made_ = pairs;
-  return Renew();
+  return true;
+}
+
+bool DiskReplicas::Restart() {
+  for (auto* const db : {&a_, &b_}) {
+    if (!Check((*db)->Close())) return false;
+    db->reset();
+  }
+  return Open("a", &a_) && Open("b", &b_) && ReadyDigests();
 }
 
 bool DiskReplicas::Renew() {

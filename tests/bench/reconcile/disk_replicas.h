@@ -23,9 +23,14 @@ class DiskReplicas {
 
   // Both hold the same pairs, and the digests of these are ready, as they are
   // in replicas that have been in sessions before.
-  [[nodiscard]] bool Make(uint64_t pairs);
+  [[nodiscard]] bool Make(uint64_t pairs) { return Fill(pairs) && Renew(); }
+  // What Make writes, in a database that is closed then. Renew comes next.
+  [[nodiscard]] bool Fill(uint64_t pairs);
   // Both are again as Make left them. Nobody may use a() or b() meanwhile.
   [[nodiscard]] bool Renew();
+
+  // Closes both, and opens them as they are.
+  [[nodiscard]] bool Restart();
 
   // New pairs that only one side holds.
   [[nodiscard]] bool AddTo(uint64_t only_a, uint64_t only_b);
