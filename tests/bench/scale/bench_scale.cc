@@ -51,7 +51,7 @@ bool Step(const std::string& name, const std::function<bool(Line*)>& step) {
   return true;
 }
 
-bool Session(DiskReplicas* replicas, uint64_t seed, Line* line) {
+bool MeasureSession(DiskReplicas* replicas, uint64_t seed, Line* line) {
   SessionOptions options;
   BoundMemory(ReplicatorOptions().max_session_bytes, kLeafCount, &options);
   CountingView a(replicas->a());
@@ -107,15 +107,18 @@ bool RunAll(const std::string& directory, uint64_t n) {
         Step("write " + std::to_string(d) + " pairs that one side has",
              [&](Line*) { return replicas.AddTo(d / 2, d / 2); });
     if (!added ||
-        !Step("session, " + std::to_string(d) + " differ",
-              [&](Line* line) { return Session(&replicas, seed++, line); })) {
+        !Step("session, " + std::to_string(d) + " differ", [&](Line* line) {
+          return MeasureSession(&replicas, seed++, line);
+        })) {
       return false;
     }
   }
   return Step("close both, open both",
               [&](Line*) { return replicas.Restart(); }) &&
          Step("session, nothing differs",
-              [&](Line* line) { return Session(&replicas, seed++, line); }) &&
+              [&](Line* line) {
+                return MeasureSession(&replicas, seed++, line);
+              }) &&
          Step("scrub of one", [&](Line*) { return ScrubOnce(replicas.a()); });
 }
 
