@@ -14,7 +14,7 @@
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
 #include "replication/store/upkeep/scrub.h"
-#include "rocksync/options.h"
+#include "rocksync/replicator.h"
 #include "tests/bench/number_check.h"
 #include "tests/bench/reconcile/counting_view.h"
 #include "tests/bench/reconcile/disk_replicas.h"
