@@ -15,6 +15,7 @@ import collections.abc
 import contextlib
 import ctypes
 import functools
+import itertools
 import json
 import math
 import numbers
@@ -551,6 +552,13 @@ class Database(_Closable, collections.abc.MutableMapping):
         with contextlib.suppress(Error), self._calls.enter(), self._iterating:
             held.give_back(library.rocksdb_iter_destroy)
             self._iterations.discard(held)
+
+    def clear(self):
+        """Deletes the keys of the moment at which it began, a thousand in a
+        batch."""
+        keys = iter(self)
+        while batch := list(itertools.islice(keys, 1000)):
+            self.write(deletes=batch)
 
     def write(self, puts=(), deletes=()):
         """Writes pairs and deletes keys in one atomic batch. `puts`: a mapping

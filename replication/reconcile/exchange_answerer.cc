@@ -193,8 +193,9 @@ absl::Status ExchangeAnswerer::ReceiveSums(std::string_view bytes) {
                          : filtered ? kPassesAfterFilters
                                     : options_.passes;
     const uint32_t left = aim > passes_ ? aim - passes_ : 1;
-    next = NextSums(finish_->sums(), finish_->decoded_sizes(), failed, left,
-                    hurry(), finish_->shape().groups == 1);
+    next = NextSums(finish_->sums(), finish_->decoded_sizes(), failed,
+                    ShareToDecode(left, hurry()), hurry(),
+                    finish_->shape().groups == 1);
     next = std::min(next, kMaxSums);
     const bool leave =
         passes_ >= aim &&

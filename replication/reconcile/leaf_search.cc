@@ -50,6 +50,11 @@ constexpr uint64_t kFewestToEstimateFinely = 1024;
 // A pass that is sized by fine parities alone takes this share of their
 // estimate: the next pass knows better.
 constexpr double kShareOfFine = 0.95;
+// Of so many groups some fail in the second pass, whatever is asked for: so it
+// leaves more to the third, which decodes all but one in two hundred.
+constexpr uint32_t kThirdPassFrom = 64;
+constexpr double kShareOfSecondPass = 0.85;
+constexpr double kShareOfThirdPass = 0.995;
 // At this share of differing leaves or more, the number of overwritten keys
 // does not follow from it.
 constexpr double kMaxToEstimate = 0.5;
@@ -353,10 +358,16 @@ void LeafSearch::Decode(std::span<const uint32_t> theirs, uint32_t first) {
 // Sets `more_`. `decoded` are the sizes of the groups that the last pass
 // decoded.
 void LeafSearch::AskForMore(std::span<const uint32_t> decoded) {
+  const bool hurry = prefer_ == Prefer::kRoundTrips;
   const uint32_t left = passes_ < kPasses ? kPasses - passes_ : 1;
+  double share = ShareToDecode(left, hurry);
+  if (!hurry && shape_.groups() >= kThirdPassFrom) {
+    share = asked_ ? kShareOfThirdPass : kShareOfSecondPass;
+  }
+  asked_ = true;
   const uint32_t wanted =
-      NextSums(pairs_, decoded, static_cast<uint32_t>(open_.size()), left,
-               prefer_ == Prefer::kRoundTrips, shape_.group_bits == 0,
+      NextSums(pairs_, decoded, static_cast<uint32_t>(open_.size()), share,
+               hurry, shape_.group_bits == 0,
                kShareOfFine * finely_.differing / shape_.groups());
   more_.pairs = std::min(wanted, kMaxSymbolPairs);
 }

@@ -130,6 +130,7 @@ class LeafSearch final : public Exchange {
   uint32_t pairs_ = 0;  // of syndromes of each open group, sent or received
   // Differing leaves by fine parities, at the side that decodes; 0 if there are
   // none.
+  bool asked_ = false;  // for more syndromes
   LeafEstimate finely_;
   std::vector<OpenGroup> open_;
   uint32_t passes_ = 0;

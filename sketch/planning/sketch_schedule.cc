@@ -39,13 +39,12 @@ double EstimateMean(uint32_t sums, std::span<const uint32_t> decoded,
   return best;
 }
 
-// Returns the share of the failed groups that a further pass should decode.
-double Quantile(uint32_t passes_left, bool hurry) {
+}  // namespace
+
+double ShareToDecode(uint32_t passes_left, bool hurry) {
   if (hurry) return 0.999;
   return passes_left > 1 ? 0.75 : 0.97;
 }
-
-}  // namespace
 
 uint32_t FirstSums(double mean, double uncertainty, SumsMargin margin,
                    bool single) {
@@ -72,8 +71,8 @@ uint32_t FirstSums(double mean, double uncertainty, SumsMargin margin,
 }
 
 uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
-                  uint32_t failed, uint32_t passes_left, bool hurry,
-                  bool single, double mean) {
+                  uint32_t failed, double share, bool hurry, bool single,
+                  double mean) {
   if (decoded.empty() && mean <= sums) {
     // There is nothing to learn from, so the sums grow by a factor.
     const double step = std::ceil(sums * (hurry ? 0.5 : 0.3)) + 2;
@@ -88,8 +87,7 @@ uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
   if (!decoded.empty()) mean = EstimateMean(sums, decoded, failed);
   const double failing = PoissonAbove(mean, sums);
   // A few groups cost little, however much is sent for them.
-  const double share =
-      std::max(Quantile(passes_left, hurry), 1 - 0.12 * failed);
+  share = std::max(share, 1 - 0.12 * failed);
   uint32_t next = sums + 1;
   const double most = 4 * std::max<double>(sums, mean) + 16;
   while (next < most && PoissonAbove(mean, next) > (1 - share) * failing) {

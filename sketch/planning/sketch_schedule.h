@@ -35,15 +35,19 @@ inline constexpr uint32_t kHurriedPasses = 1;
 // ids wide enough to do without.
 inline constexpr double kHurriedRetry = 4;
 
-// Returns the total of sums for the groups that failed with `sums` in a pass.
-// The `decoded` groups of that pass had these sizes; `passes_left` >= 1 more
-// passes are aimed for. Groups are taken for Poisson distributed with one mean,
+// Returns the share of the groups that failed which the next pass should
+// decode, if `passes_left` >= 1 more are aimed for.
+double ShareToDecode(uint32_t passes_left, bool hurry);
+
+// Returns the total of sums for the groups that failed with `sums` in a pass,
+// so that about `share` of them decode. The `decoded` groups of that pass had
+// these sizes. Groups are taken for Poisson distributed with one mean,
 // estimated from the sizes and the failures; if none has decoded it is `mean`,
 // unless that is 0. `single` says that there is one group, of which only its
 // failure is known.
 uint32_t NextSums(uint32_t sums, std::span<const uint32_t> decoded,
-                  uint32_t failed, uint32_t passes_left, bool hurry,
-                  bool single, double mean = 0);
+                  uint32_t failed, double share, bool hurry, bool single,
+                  double mean = 0);
 
 }  // namespace rocksync
 

@@ -15,7 +15,8 @@ function fill(select, chosen) {
 }
 
 // One question to a replica at a time: a second waits for the first's answer.
-const askStatus = (replica) => replica.asking ??= refreshStatus(replica).finally(() => delete replica.asking);
+const askStatus = (replica) =>
+  replica.asking ??= inTurn(replica, () => refreshStatus(replica)).finally(() => delete replica.asking);
 
 // Waits for an answer, but where an earlier one `isKnown` only for a moment: a replica
 // that is frozen does not hold up what is told of the others.

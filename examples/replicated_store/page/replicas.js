@@ -108,6 +108,38 @@ function remember({ page, name, id }) {
   } catch { /* see above */ }
 }
 
+// Browsers ask a server few questions at once, here this page's own store: these are
+// of the others' pages, so that some are left for its own. Those that did not answer
+// wait behind the others, and fewer of them are asked at once.
+const AT_ONCE = 4;
+const LOST_AT_ONCE = 2;
+const turns = { asking: [], waiting: [] };
+const isLost = (replica) => replica.status === null;
+
+function goOn() {
+  for (const lost of [false, true]) {
+    for (const one of turns.waiting.filter(({ replica }) => isLost(replica) === lost)) {
+      if (turns.asking.length >= AT_ONCE || (lost && turns.asking.filter(isLost).length >= LOST_AT_ONCE)) break;
+      turns.waiting.splice(turns.waiting.indexOf(one), 1);
+      turns.asking.push(one.replica);
+      one.begin();
+    }
+  }
+}
+
+async function inTurn(replica, question) {
+  await new Promise((begin) => {
+    turns.waiting.push({ replica, begin });
+    goOn();
+  });
+  try {
+    return await question();
+  } finally {
+    turns.asking.splice(turns.asking.indexOf(replica), 1);
+    goOn();
+  }
+}
+
 async function refreshStatus(replica) {
   try {
     const status = readStatus(await askJson(`${replica.base}/status.json`));

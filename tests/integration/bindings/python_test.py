@@ -18,6 +18,7 @@ import threading
 import time
 import types
 import unittest
+from unittest import mock
 
 import rocksync
 
@@ -907,6 +908,16 @@ if os.fork() == 0:
             self.assertEqual((len(db.items()), len(db.values())), (1, 1))
             self.assertIn(b"3", db.values())
             self.assertEqual(db.items() & {(b"c", b"3"), (b"d", b"4")}, {(b"c", b"3")})
+
+    def test_clear_takes_a_batch_for_many_keys(self):
+        with self.open() as db:
+            db.write({b"%05d" % i: b"v" for i in range(2500)})
+            batches = []
+            with mock.patch.object(db, "write", side_effect=lambda deletes: batches.append(deletes)):
+                db.clear()
+            self.assertEqual([len(each) for each in batches], [1000, 1000, 500])
+            db.clear()
+            self.assertEqual(list(db), [])
 
     def test_closed_while_other_threads_call(self):
         db = self.open()

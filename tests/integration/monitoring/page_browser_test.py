@@ -439,6 +439,30 @@ class BrowserTest(unittest.TestCase):
         self.browser.go("about:blank")
         self.browser.messages()
 
+    def test_many_that_do_not_answer_leave_questions_to_the_others(self):
+        # A browser asks a server six questions at once, and a store gives a silent
+        # peer's page up after two seconds.
+        self.browser.go(f"http://{self.cluster.replicas[2].page}/")
+        wait_for("a first round", lambda: self.browser.run("return document.documentElement.dataset.refreshed"))
+        self.browser.run(
+            "const before = ask; let asking = 0; window.most = 0; window.later = 0; window.ended = 0;"
+            "window.ask = (url) => {"
+            "  if (!url.startsWith('/peers/silent')) return before(url);"
+            "  window.most = Math.max(window.most, ++asking);"
+            "  if (window.ended >= 12) window.later = Math.max(window.later, asking);"
+            "  return new Promise((_, no) => setTimeout(() => { --asking; ++window.ended; no(new Error('not reached')); }, 500));"
+            "};"
+            "for (let i = 0; i < 12; ++i)"
+            "  replicas.splice(1, 0, { name: `silent ${i}`, page: `silent:${i}`, base: `/peers/silent${i}` });")
+        wait_for("second answers of the silent", lambda: self.browser.run("return window.ended >= 20"))
+        most, later, others = self.browser.run(
+            "return [window.most, window.later, replicas.filter((r) => r.status).map((r) => r.name)]")
+        self.assertLessEqual(most, 4)
+        self.assertLessEqual(later, 2)
+        self.assertEqual(sorted(others), ["a", "b", "c"])
+        self.browser.go("about:blank")
+        self.browser.messages()
+
     def test_texts_of_other_pages_are_shown_as_far_as_they_go(self):
         self.browser.go(f"http://{self.cluster.replicas[2].page}/")
         text = self.browser.run("""

@@ -29,9 +29,10 @@ TEST(ScheduleTest, FewSumsAndFewPasses) {
         (d <= sums ? decoded : failed).push_back(d);
       if (failed.empty()) break;
       ASSERT_LT(++passes, 9u);
-      const uint32_t next =
-          NextSums(sums, decoded, static_cast<uint32_t>(failed.size()),
-                   passes < kPasses ? kPasses - passes : 1, false, false);
+      const uint32_t next = NextSums(
+          sums, decoded, static_cast<uint32_t>(failed.size()),
+          ShareToDecode(passes < kPasses ? kPasses - passes : 1, false), false,
+          false);
       ASSERT_GT(next, sums);
       sent += (next - sums) * failed.size();
       sums = next;
@@ -57,7 +58,7 @@ TEST(ScheduleTest, ASingleGroupGrowsInSmallSteps) {
     uint32_t sums = FirstSums(kDifferences * std::max(error(random), 0.2), 0.25,
                               SumsMargin::kFrugal, true);
     for (++passes; sums < kDifferences; ++passes) {
-      sums = NextSums(sums, {}, 1, 1, false, true);
+      sums = NextSums(sums, {}, 1, ShareToDecode(1, false), false, true);
     }
     sent += sums;
     wasteful += sums > kDifferences * 5 / 4;
