@@ -244,8 +244,11 @@ void LeafSearch::SendSums(const LeafEstimate& estimate) {
   // differs.
   const bool finely = expected >= kFewestToEstimateFinely;
   const int group_bits = ChooseGroupBits(doubtful ? most / 2 : differing);
-  if (ReadingAllPays(estimate) ||
-      (differing > kSurelyMore * most && estimate.overwritten) ||
+  overwritten_ = estimate.overwritten;
+  // The other side does not know of overwritten keys, and would search for them
+  // unless it finds far too many.
+  const bool surely_more = differing > kSurelyMore * most;
+  if ((ReadingAllPays(estimate) && !surely_more) ||
       (doubtful && (!finely || group_bits == 0))) {
     GiveUp(estimate);
     return;

@@ -76,6 +76,10 @@ class LeafSearch final : public Exchange {
   const std::vector<LeafDifference>& differences() const {
     return differences_;
   }
+  // Returns whether this side has found that hardly any of the leaves that
+  // differ have another count: their keys are overwritten. The peer that gives
+  // the search up takes them for new ones.
+  bool seem_overwritten() const { return overwritten_; }
   // The mapping key and the width in bits of the symbols.
   const MappingKey& symbol_key() const { return symbol_key_; }
   int symbol_bits() const { return shape_.bits(); }
@@ -130,6 +134,7 @@ class LeafSearch final : public Exchange {
   uint32_t pairs_ = 0;  // of syndromes of each open group, sent or received
   // Differing leaves by fine parities, at the side that decodes; 0 if there are
   // none.
+  bool overwritten_ = false;
   bool asked_ = false;  // for more syndromes
   LeafEstimate finely_;
   std::vector<OpenGroup> open_;

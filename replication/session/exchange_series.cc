@@ -60,6 +60,10 @@ void ExchangeSeries::ExpectAbout(const Expectation& expected, bool learned) {
   if (learned) return;
   next_.expected_error =
       expected.overwritten > 0 ? kErrorOfEstimate : kErrorOfFineEstimate;
+  if (expected.overwritten > 0 || !seem_overwritten_) return;
+  // The peer counted keys, by leaves of which it does not know how they differ.
+  next_.expected_differences = 2 * expected.differences;
+  next_.expected_overwritten = expected.differences;
 }
 
 void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
@@ -113,6 +117,7 @@ void ExchangeSeries::Stop() {
 void ExchangeSeries::EndSearch() {
   if (search_ == nullptr) return;
   symbol_key_ = {search_->symbol_key(), search_->symbol_bits()};
+  seem_overwritten_ = search_->seem_overwritten();
   search_ = nullptr;
 }
 

@@ -121,6 +121,7 @@ class ExchangeSeries {
   bool leaves_keys_ = false;  // expected_left_ are of overwritten keys
   double overwritten_share_ = 0;
   bool searched_ = false;  // leaves were searched for, and will be again
+  bool seem_overwritten_ = false;  // the keys behind the latest search
   std::unique_ptr<Exchange> exchange_;
   LeafSearch* search_ = nullptr;  // exchange_, if it is a search
   SymbolKey symbol_key_;

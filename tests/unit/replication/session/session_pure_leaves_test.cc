@@ -209,6 +209,33 @@ TEST_F(OverwrittenTest, BatchesOfAllLeavesTellWhatToExpect) {
   }
 }
 
+// In most leaves: the peer tells how many keys there are, this side knows that
+// each is two elements.
+TEST_F(OverwrittenTest, ManyAreExpectedAsSuch) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer sees nothing more in it";
+  constexpr int kPairs = 200'000;
+  constexpr int kChanged = 70'000;
+  MemoryStorage a = Replica(4);
+  MemoryStorage b = Replica(5);
+  for (int i = 0; i < kPairs; ++i) {
+    a.PutUnversioned(0, absl::StrCat("pair", i), "old");
+    b.PutUnversioned(0, absl::StrCat("pair", i), "old");
+  }
+  for (int i = 0; i < kChanged; ++i) a.Put(0, absl::StrCat("pair", i), "new");
+  const SessionRunResult result = DriveSession(&a, &b, {});
+  ExpectProven(result);
+  ExpectEqual(a, b);
+  const std::string plans = result.initiator.plan + result.responder.plan;
+  // The first exchange expects the most.
+  double expected = 0;
+  for (size_t at = 0; (at = plans.find("expected ", at)) != std::string::npos;
+       at += 9) {
+    expected = std::max(expected, std::stod(plans.substr(at + 9)));
+  }
+  EXPECT_NEAR(expected, 2.0 * kChanged, 0.4 * kChanged) << plans;
+  EXPECT_NE(plans.find(", keys "), std::string::npos) << plans;
+}
+
 // Ever more differences share a leaf, or look alike.
 TEST_F(FindsTest, ManyDifferences) {
   for (const int count : {100, 300, 1000, 3000}) {
