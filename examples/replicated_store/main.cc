@@ -370,8 +370,9 @@ bool ParseArguments(int argc, char** argv, rocksync::Settings* settings,
     return false;
   }
   if (rocksync::HasIdentity(*settings)) return true;
-  app.exit(CLI::RequiredError(
-      "--certificates, or --ca, --certificate, --private-key and --secret"));
+  std::cerr << "rocksync-store: give --certificates, or all of --ca, "
+               "--certificate, --private-key and --secret\n"
+               "Run with --help for more information.\n";
   *code = kWrongOptions;
   return false;
 }
