@@ -507,10 +507,9 @@ size_t MaxBatchElements(const SessionOptions& options, double share) {
 }
 
 size_t MaxSendingBytes(const SessionOptions& options, size_t elements) {
-  const size_t kept =
-      kKeptBytes * std::min(elements, 2 * options.max_batch_elements);
-  return static_cast<size_t>(kDifferingBytes) * options.max_batch_elements -
-         std::max(kept, kKeptBytes * options.max_batch_elements);
+  const size_t most = options.max_batch_elements;
+  return static_cast<size_t>(kDifferingBytes) * most -
+         kKeptBytes * std::clamp(elements, most, 2 * most);
 }
 
 void BoundMemory(size_t max_bytes, size_t leaves, SessionOptions* options) {

@@ -164,11 +164,7 @@ class IndexSnapshot final : public StorageSnapshot {
       return ToAbsl(status);
     }
     if (status.ok() && !entity && Agrees(family, entry, value)) return value;
-    std::string index_key;
-    AppendIndexKey(&index_key,
-                   {reader_.hasher().Position(family.name, entry.key),
-                    family.id, entry.key});
-    return Reexamine(index_key);
+    return Reexamine(family, entry.key);
   }
 
   absl::Status CheckEntry(const IndexEntry& entry) const override {
@@ -181,11 +177,7 @@ class IndexSnapshot final : public StorageSnapshot {
         entry.hash) {
       return absl::OkStatus();
     }
-    std::string index_key;
-    AppendIndexKey(&index_key,
-                   {reader_.hasher().Position(family.name, entry.key),
-                    family.id, entry.key});
-    return Reexamine(index_key);
+    return Reexamine(family, entry.key);
   }
 
   std::unique_ptr<ValueReader> NewValueReader(size_t values) const override {
@@ -328,6 +320,12 @@ class IndexSnapshot final : public StorageSnapshot {
     return !cursor.entry().tombstone ||
            reader_.hasher().HashTombstone(
                family, key.key, cursor.entry().version) == cursor.Hash();
+  }
+  absl::Status Reexamine(const Family& family, std::string_view key) const {
+    std::string index_key;
+    AppendIndexKey(&index_key, {reader_.hasher().Position(family.name, key),
+                                family.id, key});
+    return Reexamine(index_key);
   }
   absl::Status Reexamine(const std::string& index_key) const {
     if (corruption_ != nullptr) corruption_(index_key);
