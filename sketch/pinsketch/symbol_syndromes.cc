@@ -98,6 +98,59 @@ class ValueFinder {
   Polynomial derivative_;
 };
 
+// Places of one block, see BlockedSyndromes.
+constexpr size_t kBlock = 256;
+
+// Returns a row for each exponent below `exponents`, which holds that power of
+// 0, step, 2 step, ..., `n` of them. 0^0 is 1.
+std::vector<uint32_t> PowerRows(const Field& field, uint32_t step, size_t n,
+                                uint32_t exponents) {
+  std::vector<uint32_t> bases(n);
+  for (size_t i = 0; i < n; ++i) bases[i] = static_cast<uint32_t>(i) * step;
+  std::vector<uint32_t> rows(n * exponents, 1);
+  for (uint32_t e = 1; e < exponents; ++e) {
+    uint32_t* const row = &rows[e * n];
+    std::copy_n(row - n, n, row);
+    field.MultiplyEach(bases.data(), row, n);
+  }
+  return rows;
+}
+
+// Returns the syndromes first .. first + count - 1 of one long group. A place h
+// + l, with h a multiple of kBlock and l below it, is h ^ l; and (h ^ l)^j is
+// the sum of h^(j - i) * l^i over the i whose bits are among those of j: in
+// characteristic 2 the other binomials are even (Lucas). So the powers l^i are
+// the same for every block, and a symbol takes one product a syndrome that need
+// not be reduced.
+std::vector<uint32_t> BlockedSyndromes(const Field& field,
+                                       std::span<const uint32_t> symbols,
+                                       uint32_t first, uint32_t count) {
+  const uint32_t end = first + count;
+  // The places begin with 1.
+  const size_t blocks = symbols.size() / kBlock + 1;
+  std::vector<uint32_t> placed(blocks * kBlock, 0);
+  std::copy(symbols.begin(), symbols.end(), placed.begin() + 1);
+  const std::vector<uint32_t> low = PowerRows(field, 1, kBlock, end);
+  std::vector<uint32_t> sums(end * blocks);
+  for (size_t block = 0; block < blocks; ++block) {
+    for (uint32_t i = 0; i < end; ++i) {
+      sums[i * blocks + block] =
+          field.Dot(&low[i * kBlock], &placed[block * kBlock], kBlock);
+    }
+  }
+  const std::vector<uint32_t> high = PowerRows(field, kBlock, blocks, end);
+  std::vector<uint32_t> syndromes(count, 0);
+  for (uint32_t j = first; j < end; ++j) {
+    // All i whose bits are among those of j, down to 0.
+    for (uint32_t i = j;; i = (i - 1) & j) {
+      syndromes[j - first] ^=
+          field.Dot(&high[(j - i) * blocks], &sums[i * blocks], blocks);
+      if (i == 0) break;
+    }
+  }
+  return syndromes;
+}
+
 }  // namespace
 
 std::vector<uint32_t> SymbolSyndromes(const Field& field,
@@ -106,6 +159,9 @@ std::vector<uint32_t> SymbolSyndromes(const Field& field,
                                       uint32_t count) {
   assert(group_places <= field.mask());
   const size_t groups = symbols.size() / group_places;
+  if (groups == 1 && group_places > kBlock) {
+    return BlockedSyndromes(field, symbols, first, count);
+  }
   std::vector<uint32_t> places(group_places);
   std::iota(places.begin(), places.end(), 1);
   std::vector<uint32_t> powers(group_places);
@@ -113,16 +169,6 @@ std::vector<uint32_t> SymbolSyndromes(const Field& field,
     powers[i] = Power(field, places[i], first);
   }
   std::vector<uint32_t> syndromes(groups * count);
-  if (groups == 1) {
-    // Only the products of symbols and powers have to be kept.
-    uint32_t sum =
-        field.MultiplyEach(symbols.data(), powers.data(), group_places);
-    for (uint32_t& syndrome : syndromes) {
-      syndrome = sum;
-      sum = field.MultiplyEach(places.data(), powers.data(), group_places);
-    }
-    return syndromes;
-  }
   for (uint32_t j = 0; j < count; ++j) {
     for (size_t group = 0; group < groups; ++group) {
       syndromes[group * count + j] = field.Dot(

@@ -67,6 +67,34 @@ TEST(SymbolSyndromes, LaterOnesContinueTheFirst) {
   }
 }
 
+// A long group is summed in blocks.
+TEST(SymbolSyndromes, OfALongGroupAreTheSameSums) {
+  std::mt19937_64 random(3);
+  for (const int bits : {11, 17, 20}) {
+    const Field field(bits);
+    for (const size_t places : {257, 511, 512, 1024, 1500}) {
+      std::vector<uint32_t> symbols(places);
+      for (uint32_t& symbol : symbols) symbol = random() & field.mask();
+      std::vector<uint32_t> expected;
+      for (uint32_t j = 0; j < 40; ++j) {
+        uint32_t sum = 0;
+        for (uint32_t i = 0; i < places; ++i) {
+          uint32_t product = symbols[i];
+          for (uint32_t e = 0; e < j; ++e) {
+            product = field.Multiply(product, i + 1);
+          }
+          sum ^= product;
+        }
+        expected.push_back(sum);
+      }
+      EXPECT_EQ(SymbolSyndromes(field, symbols, places, 0, 40), expected);
+      expected.erase(expected.begin(), expected.begin() + 9);
+      EXPECT_EQ(SymbolSyndromes(field, symbols, places, 9, 31), expected)
+          << bits << " bits, " << places << " places";
+    }
+  }
+}
+
 TEST(DecodeSymbols, FindsAsManyDifferencesAsHalfTheSyndromes) {
   std::mt19937_64 random(2);
   for (const int bits : {8, 9, 12, 17}) {
