@@ -43,6 +43,9 @@ struct Applier::Batch {
     size_t i = 0;
     StoredEntry entry;
     Replaced replaced;
+    // What it changes in its leaf's digest. nullopt: the digests have to read
+    // it, as a tombstone may be collected, and a quarantined pair be in none.
+    std::optional<Digest> change;
   };
 
   std::span<const Pair> pairs;
@@ -267,8 +270,10 @@ Status Applier::Contend(Batch* batch) {
   for (const auto& [i, entry] : batch->releases) {
     indexed_->PutEntry(&batch->written, batch->KeyOf(i), entry);
   }
-  for (const auto& [i, entry, replaced] : batch->applied) {
-    if (IsCollected(entry, indexed_->reader().stable_time())) {
+  for (const auto& [i, entry, replaced, change] : batch->applied) {
+    if (change) {
+      indexed_->AppendEntryTo(&batch->written, batch->KeyOf(i), entry);
+    } else if (IsCollected(entry, indexed_->reader().stable_time())) {
       indexed_->RemoveEntry(&batch->written, batch->KeyOf(i));
     } else {
       indexed_->PutEntry(&batch->written, batch->KeyOf(i), entry);
@@ -309,8 +314,18 @@ Status Applier::ContendOne(Batch* batch, size_t i) {
   }
   (*batch->outcomes)[i] = ApplyOutcome::kApplied;
   batch->current[i] = EntryOf(indexed_->hasher(), pair);
-  batch->applied.push_back(
-      {i, *batch->current[i], {known, current.tombstone, current.version}});
+  std::optional<Digest> change;
+  if (!pair.tombstone && !was_quarantined && !current.tombstone) {
+    const auto hash = [&](const StoredEntry& entry) {
+      return CompleteHash(indexed_->hasher(), family.name, pair.key, entry);
+    };
+    change.emplace().Add(hash(*batch->current[i]));
+    if (known) change->Remove(hash(current));
+  }
+  batch->applied.push_back({i,
+                            *batch->current[i],
+                            {known, current.tombstone, current.version},
+                            change});
   return status;
 }
 
@@ -328,6 +343,7 @@ Status Applier::Commit(Batch* batch) {
   // refuse it, as long as there is anything to be compacted.
   write.low_pri = false;
   const Status status = indexed_->db()->Write(write, &batch->written);
+  NoteChanges(*batch, status.ok());
   if (!status.ok()) return status;
   quarantine_->CountRepaired(batch->repaired);
   quarantine_->CountReleased(batch->releases.size());
@@ -344,10 +360,23 @@ Status Applier::Commit(Batch* batch) {
   return status;
 }
 
+// After a write that failed the digests have to look, as what it wrote is not
+// known.
+void Applier::NoteChanges(const Batch& batch, bool written) {
+  for (const auto& [i, entry, replaced, change] : batch.applied) {
+    if (!change) continue;
+    if (written) {
+      indexed_->digests()->NoteKnown({batch.positions[i], *change});
+    } else {
+      indexed_->digests()->Note(batch.positions[i]);
+    }
+  }
+}
+
 std::vector<AppliedChange> Applier::ListChanges(const Batch& batch) {
   std::vector<AppliedChange> changes;
   changes.reserve(batch.applied.size());
-  for (const auto& [i, entry, replaced] : batch.applied) {
+  for (const auto& [i, entry, replaced, change] : batch.applied) {
     const Pair& pair = batch.pairs[i];
     changes.push_back({batch.FamilyOf(i).name, pair.key,
                        pair.tombstone ? rocksdb::Slice() : pair.value,
@@ -361,7 +390,7 @@ std::vector<AppliedChange> Applier::ListChanges(const Batch& batch) {
 // Logs the changes for the peers that the sender does not send them to.
 void Applier::PassOn(const Batch& batch) {
   std::vector<Change> changes;
-  for (const auto& [i, entry, replaced] : batch.applied) {
+  for (const auto& [i, entry, replaced, change] : batch.applied) {
     const Pair& pair = batch.pairs[i];
     changes.push_back({batch.FamilyOf(i).id, pair.key, pair.version,
                        pair.tombstone, pair.value, batch.sender.replica_id});

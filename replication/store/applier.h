@@ -66,6 +66,7 @@ class Applier {
   // REQUIRES: the batch's stripes are held.
   rocksdb::Status Commit(Batch* batch);
   void PassOn(const Batch& batch);
+  void NoteChanges(const Batch& batch, bool written);
   // Lists what the batch applies, for the hook and the feeds.
   static std::vector<AppliedChange> ListChanges(const Batch& batch);
 

@@ -24,8 +24,8 @@ namespace rocksync {
 
 // Returns syndromes first .. first + count - 1 of every group, group after
 // group. `group_places` divides symbols.size() and is below 2^w, as the symbols
-// are. Takes about symbols.size() * count multiplications, or for a single group
-// symbols.size() * (first + count) that are not reduced.
+// are. Takes about symbols.size() * count multiplications, or for a single
+// group symbols.size() * (first + count) that are not reduced.
 std::vector<uint32_t> SymbolSyndromes(const Field& field,
                                       std::span<const uint32_t> symbols,
                                       size_t group_places, uint32_t first,

@@ -33,7 +33,8 @@ void LeafDigests::Trust(Leaves leaves, Tombstones tombstones,
   std::lock_guard lock(ready_mutex_);
   AllStripesGuard all(locks_);
   std::vector<uint64_t> dropped;
-  notes_.Take(&dropped);
+  std::vector<DigestChange> dropped_changes;
+  notes_.Take(&dropped, &dropped_changes);
   leaves_ = std::move(leaves);
   tombstones_ = std::move(tombstones);
   quarantined_ = std::move(quarantined);
@@ -61,8 +62,9 @@ absl::Status LeafDigests::Ready(const std::function<bool()>& cancelled,
 
 absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
   std::vector<uint64_t> positions;
+  std::vector<DigestChange> known;
   if (!locks_->LockAll(cancelled)) return GaveUp();
-  const bool all_noted = notes_.Take(&positions);
+  const bool all_noted = notes_.Take(&positions, &known);
   const bool distrusted = distrusted_.exchange(false);
   auto now = std::make_shared<const HeldSnapshot>(reader_->db(),
                                                   reader_->stable_time());
@@ -94,6 +96,9 @@ absl::Status LeafDigests::ReadyLocked(const std::function<bool()>& cancelled) {
     positions.erase(std::remove_if(positions.begin(), positions.end(), reread),
                     positions.end());
     status = AddDifferences(positions, *base_, *now, cancelled);
+    for (const DigestChange& one : known) {
+      leaves_[LeafOf(one.position)] += one.change;
+    }
     if (status.ok()) status = RereadLeaves(changed, *now, cancelled);
   } else {
     status = Rescan(*now, cancelled);

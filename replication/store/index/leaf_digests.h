@@ -50,6 +50,9 @@ class HeldSnapshot {
 // one are no special case. With too many notes, or without a base, it reads the
 // whole index at T instead. T is the new base.
 //
+// A writer that has read what it replaces, as the one of peers' pairs has, may
+// note what it changed instead; then nothing is read.
+//
 // If the stable time has grown, leaves whose tombstones may be collected now
 // are read as a whole.
 //
@@ -117,6 +120,11 @@ class LeafDigests {
   // Notes that an entry at `position` is being written.
   // REQUIRES: the position's stripe is held.
   void Note(uint64_t position) { notes_.Add(position); }
+
+  // Notes what a write has changed, instead of its position. Neither entry is a
+  // tombstone, nor is the old one quarantined.
+  // REQUIRES: the position's stripe has been held since before the write.
+  void NoteKnown(const DigestChange& known) { notes_.AddKnown(known); }
 
   // Discards the base, so that the next Ready reads everything.
   void Invalidate();

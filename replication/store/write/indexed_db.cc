@@ -87,6 +87,12 @@ void IndexedDB::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
     RemoveEntry(batch, key);
     return;
   }
+  AppendEntryTo(batch, key, entry);
+  digests_.Note(key.position);
+}
+
+void IndexedDB::AppendEntryTo(rocksdb::WriteBatch* batch, const IndexKey& key,
+                              const StoredEntry& entry) const {
   thread_local std::string index_key;
   thread_local std::string index_value;
   index_key.clear();
@@ -94,7 +100,6 @@ void IndexedDB::PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
   AppendIndexKey(&index_key, key);
   AppendEntry(&index_value, entry, identity_.home_id);
   batch->Put(reader_.index(), index_key, index_value).PermitUncheckedError();
-  digests_.Note(key.position);
 }
 
 void IndexedDB::RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key) {

@@ -122,7 +122,11 @@ class IndexedDB {
   // REQUIRES: the position's stripe is held until the batch is written.
   void PutEntry(rocksdb::WriteBatch* batch, const IndexKey& key,
                 const StoredEntry& entry);
-  // Appends the removal of an entry, in the same way.
+  // Appends an entry of a value that the caller notes for the digests itself,
+  // after the write.
+  void AppendEntryTo(rocksdb::WriteBatch* batch, const IndexKey& key,
+                     const StoredEntry& entry) const;
+  // Appends the removal of an entry, as PutEntry does.
   void RemoveEntry(rocksdb::WriteBatch* batch, const IndexKey& key);
 
   // Returns ShutdownInProgress once the database is closed or being closed, and

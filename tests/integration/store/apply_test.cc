@@ -44,6 +44,69 @@ class ApplyTest : public StoreTest {
   std::unique_ptr<StorageView> view_;
 };
 
+// Digests of what peers sent are known without reading, even if it is much of
+// the index.
+TEST_F(ApplyTest, AppliedPairsAreNotReadForDigests) {
+  OpenWithView();
+  constexpr uint64_t kPairs = 4000;
+  EXPECT_EQ(Total().count, 0u);
+  const IndexStats before = db_->GetIndexStats();
+  for (const char* value : {"first", "second"}) {
+    std::vector<Pair> pairs;
+    for (uint64_t i = 0; i < kPairs; ++i) {
+      pairs.push_back(
+          {0, "key" + std::to_string(i), {Now(), kPeer}, false, value});
+    }
+    Apply(pairs);
+    EXPECT_EQ(Total().count, kPairs);
+  }
+  const IndexStats after = db_->GetIndexStats();
+  EXPECT_EQ(after.digest_rescans, before.digest_rescans);
+  EXPECT_EQ(after.digest_entries_read, before.digest_entries_read);
+  CloseAndCheck();
+}
+
+// Pairs of a peer and own writes of the same keys, snapshots in between.
+TEST_F(ApplyTest, DigestsFollowRandomPairsAndWrites) {
+  replication_.index_write_buffer_bytes = 64 << 10;
+  OpenWithView();
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 30; ++round) {
+    for (int i = 0; i < 100; ++i) {
+      const auto key = [&] { return "key" + std::to_string(random() % 600); };
+      if (random() % 3 == 0) {
+        ASSERT_ROCKS_OK(random() % 4 == 0 ? db_->Delete({}, key())
+                                          : Put(key(), "own"));
+        continue;
+      }
+      std::vector<Pair> pairs;
+      while (pairs.size() < 5) {
+        const bool tombstone = random() % 4 == 0;
+        pairs.push_back({0,
+                         key(),
+                         {Now() + random() % 9, kPeer + random() % 2},
+                         tombstone,
+                         tombstone ? "" : "peer"});
+      }
+      pairs.push_back(pairs[random() % 5]);
+      pairs.back().version.time += random() % 2;
+      Apply(pairs);
+    }
+    std::vector<Digest> scanned(kLeafCount);
+    const auto snapshot = view_->TakeSnapshot({});
+    ASSERT_TRUE(snapshot.ok());
+    for (uint32_t leaf = 0; leaf < kLeafCount; ++leaf) {
+      const auto add = [&](uint64_t, const ElementHash& hash) {
+        scanned[leaf].Add(hash);
+      };
+      ASSERT_TRUE((*snapshot)->ScanLeaf(leaf, add).ok());
+      ASSERT_EQ(scanned[leaf], (*snapshot)->LeafDigests()[leaf]) << leaf;
+    }
+  }
+  EXPECT_EQ(db_->GetIndexStats().digest_rescans, 0u);
+  CloseAndCheck();
+}
+
 TEST_F(ApplyTest, LaterVersionsWinAndLocalWritesBeatAllTheyHaveSeen) {
   OpenWithView();
   const uint64_t ahead = Now() + (uint64_t{30000} << 16);

@@ -268,8 +268,6 @@ TEST_F(WritesTest, RangesAreLimitedAndChunked) {
   EXPECT_EQ(result.tombstones, 34u);
 }
 
-// Random writes, snapshots in between: what is added up from differences must
-// be what a scan of everything gives.
 TEST_F(WritesTest, NoRangeOfADroppedFamilyIsDeleted) {
   ASSERT_ROCKS_OK(Open());
   rocksdb::ColumnFamilyHandle* other = nullptr;
@@ -281,6 +279,8 @@ TEST_F(WritesTest, NoRangeOfADroppedFamilyIsDeleted) {
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(other));
 }
 
+// Random writes, snapshots in between: what is added up from differences must
+// be what a scan of everything gives.
 TEST_F(WritesTest, DigestsFollowRandomWrites) {
   options_.write_buffer_size = 64 << 10;
   replication_.index_write_buffer_bytes = 64 << 10;
