@@ -39,8 +39,12 @@ constexpr double kSureEnough = 0.2;
 constexpr double kWorthDecoding = 0.85;
 // The cost of a finish in one pass, relative to one in several.
 constexpr double kHurriedFinishCost = 1.2;
+// If round trips matter, filters must cost less than a finish alone by this
+// factor: they take another round trip.
+constexpr double kWorthARoundTrip = 2;
 // Additional bits of wide ids where a retry would be a search for leaves.
-constexpr double kSlackInOneGo = 3;
+constexpr double kSlackInOneGo = 5;
+constexpr int kMaxSlack = 23;
 // Bits that ids are shorter where what they hide is searched for anyway.
 constexpr int kSlackToSpare = 3;
 // Additional bits of the ids of a retry.
@@ -265,6 +269,11 @@ void ExchangePlanner::Plan(double error, bool may_send_parities) {
   if (PlansRetry(d) &&
       kHurriedFinishCost * FinishBits(std::max(n1, n2), d, Slack(d)) < best) {
     StartFinish(d, kFineEstimateError);
+    return;
+  }
+  if (hurry() && options_.passes < kPasses &&
+      FinishBits(std::max(n1, n2), d, slack) < kWorthARoundTrip * best) {
+    StartFinish(d, error);
     return;
   }
   if (may_send_parities && StartKeyParities(error, best)) return;
@@ -495,11 +504,12 @@ int ExchangePlanner::WideSlack(double d) const {
   const double more = options_.passes < kPasses ? kSlackInOneGo : 0;
   const double wide = std::ceil(std::log2(std::max(d, 1.0)) + 1.5 + more);
   return std::clamp(static_cast<int>(wide), ChooseSlack(options_.pair_bytes),
-                    19);
+                    kMaxSlack);
 }
 
 bool ExchangePlanner::PlansRetry(double d) const {
-  return hurry() && !filter_sent_ && !filter_received_ &&
+  return hurry() && options_.passes == kPasses && !filter_sent_ &&
+         !filter_received_ &&
          d * std::exp2(-ChooseSlack(options_.pair_bytes)) > kHurriedRetry;
 }
 

@@ -55,6 +55,8 @@ constexpr double kShareOfFine = 0.95;
 constexpr uint32_t kThirdPassFrom = 64;
 constexpr double kShareOfSecondPass = 0.85;
 constexpr double kShareOfThirdPass = 0.995;
+// A single group that failed for the third time gets so many times its pairs.
+constexpr double kGrowthLater = 1.8;
 // At this share of differing leaves or more, the number of overwritten keys
 // does not follow from it.
 constexpr double kMaxToEstimate = 0.5;
@@ -365,13 +367,18 @@ void LeafSearch::AskForMore(std::span<const uint32_t> decoded) {
   const uint32_t left = passes_ < kPasses ? kPasses - passes_ : 1;
   double share = ShareToDecode(left, hurry);
   if (!hurry && shape_.groups() >= kThirdPassFrom) {
-    share = asked_ ? kShareOfThirdPass : kShareOfSecondPass;
+    share = asked_ > 0 ? kShareOfThirdPass : kShareOfSecondPass;
   }
-  asked_ = true;
-  const uint32_t wanted =
+  uint32_t wanted =
       NextSums(pairs_, decoded, static_cast<uint32_t>(open_.size()), share,
                hurry, shape_.group_bits == 0,
                kShareOfFine * finely_.differing / shape_.groups());
+  // A single group tells only that it failed. The more often it does, the less
+  // the estimate is worth.
+  if (shape_.group_bits == 0 && asked_ > 1) {
+    wanted = std::max(wanted, static_cast<uint32_t>(kGrowthLater * pairs_));
+  }
+  ++asked_;
   more_.pairs = std::min(wanted, kMaxSymbolPairs);
 }
 

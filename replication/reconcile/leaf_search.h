@@ -135,7 +135,7 @@ class LeafSearch final : public Exchange {
   // Differing leaves by fine parities, at the side that decodes; 0 if there are
   // none.
   bool overwritten_ = false;
-  bool asked_ = false;  // for more syndromes
+  uint32_t asked_ = 0;  // for more syndromes
   LeafEstimate finely_;
   std::vector<OpenGroup> open_;
   uint32_t passes_ = 0;
