@@ -34,6 +34,23 @@ class ApplyTroubleTest : public TroubleTest {
   std::string greater_ = "b";
 };
 
+TEST_F(ApplyTroubleTest, ABatchThatIsNotWrittenChangesNoDigest) {
+  // RocksDB takes no such priority.
+  replication_.apply_write_options.rate_limiter_priority =
+      rocksdb::Env::IO_HIGH;
+  OpenWithView();
+  ASSERT_ROCKS_OK(Put("k", "mine"));
+  const Digest before = Total();
+  std::vector<ApplyOutcome> outcomes;
+  EXPECT_FALSE(
+      view_->Apply(std::vector<Pair>{{0, "k", {Now(), kPeer}, false, "v"}}, {},
+                   &outcomes)
+          .ok());
+  EXPECT_EQ(Total(), before);
+  EXPECT_EQ(Get("k"), "mine");
+  CloseAndCheck();
+}
+
 TEST_F(ApplyTroubleTest, AnEntryThatDoesNotParseIsAsIfThereWereNone) {
   OpenWithView();
   ASSERT_ROCKS_OK(Put("k", "mine"));
