@@ -7,10 +7,10 @@
 # usage: docs.sh OUTPUT_FOLDER
 set -euo pipefail
 source=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..") out=$1
-operators=(CHANGELOG.md docs/tutorial.md docs/operating.md docs/monitoring.md docs/membership.md docs/glossary.md
+operators=(CHANGELOG.md docs/tutorial.md docs/operating.md docs/monitoring.md docs/membership.md docs/differences.md docs/glossary.md
   monitoring/alerts.yml monitoring/grafana.json)
 programmers=(README.md CHANGELOG.md SECURITY.md docs/tutorial.md docs/operating.md docs/monitoring.md
-  docs/membership.md docs/glossary.md docs/filter.md docs/filter_format.md docs/design.md docs/design_writes.md
+  docs/membership.md docs/differences.md docs/glossary.md docs/filter.md docs/filter_format.md docs/design.md docs/design_writes.md
   docs/protocol.md docs/exchange.md docs/index_format.md bindings/README.md python/README.md)
 beside='^(examples/(embed|bindings)|bindings/(go|rust))(/|$)'  # of the programmers' documents, see cmake/package.cmake
 

@@ -114,99 +114,25 @@ struct RestampResult {
 //    batch is not altered; several operations on one key apply in order. The
 //    batch is atomic here; its pairs arrive at a peer in any order. A write
 //    with WriteOptions::no_slowdown returns Incomplete, and writes nothing,
-//    where it would wait for RocksDB's stall, for another write that sits in
-//    one, or for other locks for half a second. A listener of RocksDB's that
-//    writes has to set it: else its write may wait for a flush that waits for
-//    the listener.
+//    where it would wait; a listener of RocksDB's that writes has to set it.
 //  * SingleDelete is written as Delete.
 //  * Merge is resolved under the lock, see ReplicatedDBOptions::merge_families.
 //  * DeleteRange deletes the keys held at that moment, one tombstone each. An
 //    end before its beginning is InvalidArgument, as RocksDB's memtable says.
 //  * Refused with NotSupported or InvalidArgument and a message that names the
-//    remedy: WriteOptions::disableWAL, PutEntity, user-defined timestamps,
-//    IngestExternalFile(s), DeleteFile, CreateColumnFamilyWithImport,
-//    NewDefaultReplayer, of newer versions those of version_specific_db.h; and
-//    writes to a column family that this class has neither opened nor created.
-//    At open: DBOptions::allow_2pc, unordered_write, best_efforts_recovery,
-//    persist_stats_to_disk (its writes would pass the index), paranoid_checks
-//    turned off and WALRecoveryMode::kSkipAnyCorruptedRecords, an Env whose
-//    log files cannot be synced while they are written to (NewMemEnv), and
-//    enable_pipelined_write with a write_buffer_manager that may stall; of
-//    replicated families FIFO compaction, inplace_update_support,
-//    enable_blob_direct_write (of newer versions), enable_blob_files with a
-//    DBOptions::compaction_service, and tables that cannot be read in order
-//    (PlainTable, CuckooTable). SetOptions of a replicated family
-//    refuses the same.
-//  * After a write to RocksDB's log that failed, writes, FlushWAL, SyncWAL and
-//    Flush return RocksDB's error until it has recovered (by itself, once a
-//    full disk has room again), or the database is opened anew. RocksDB itself
-//    would end the process at FlushWAL if built with assertions.
-//  * Keys and values above ReplicatedDBOptions::max_key_bytes and
-//    max_value_bytes are refused.
-//  * A directory that this process has open as a ReplicatedDB, through the same
-//    Env: IOError, whatever name it is given. RocksDB itself knows directories
-//    by the text of their paths; so open it as a plain one, by another name,
-//    and both lose writes.
-//  * Handles of column families go back by DestroyColumnFamilyHandle, before
-//    Close or the end of the database. `delete handle`, which RocksDB takes as
-//    well, ends the process at Close. Calls that write to a family, flush,
-//    compact or drop it refuse a handle of another database (InvalidArgument).
-//    A WriteBatch notes only a family's number: if it was filled with handles
-//    of another database, it is written to the families of these numbers here.
-//  * Wide-column entities that are there already, or bypass rocksync (see
-//    below), are not replicated, and no peer is equal to a replica that has
-//    one: GetIndexBuildProgress() does not end, its status is NotSupported and
-//    names the key, and sessions are refused until the key is written with Put
-//    or deleted. An entity of the default column alone is a plain value.
-//  * A DBOptions::write_buffer_manager that may stall writes: all families are
-//    flushed together (DBOptions::atomic_flush is set), or RocksDB could flush
-//    those that hold nothing, and stall without end. For the same reason
-//    families whose flushed memtables stay in memory
-//    (max_write_buffer_size_to_maintain) are refused if these can take half of
-//    the manager's budget. With atomic_flush, a Flush of some families while
-//    RocksDB flushes others may end the process in an assertion of RocksDB's,
-//    if it was built with assertions (Debian's 7.8.3 was): leave flushing to
-//    RocksDB there, or Flush all families. If the disk gets full, RocksDB may
-//    hang with atomic_flush, or while the manager stalls writes, until the
-//    process is killed (operating.md, "Memtables that share a budget").
-//  * CreateColumnFamily: the family is replicated if the options say so. If it
-//    fails there is no handle. On a disk that fails meanwhile RocksDB may
-//    have made the family all the same (DB::ListColumnFamilies): call it again,
-//    which goes on with that family, or name it at the next Open.
-//    DropColumnFamily: data and index go, at the price of a scan of the index;
-//    nothing of it travels. Calls with its handle that write or change it are
-//    InvalidArgument then, also where RocksDB says ColumnFamilyDropped; what
-//    only reads, reads on. RocksDB keeps what it has of a dropped family
-//    (tables, memtables, and their share of a write buffer budget) until its
-//    handle is destroyed and nothing that began before reads it any more: of
-//    a replicated one a session, which ends with TryAgain before it reads more
-//    (once a value that is under way is sent; with a peer that does not answer,
-//    after io_timeout), or a step of a scrub or of the index build. Peers
-//    whose families differ are refused by name, so create and drop a family on
-//    every replica, and drop it on every one before it is made anew on any:
-//    else the old pairs come back. A drop waits for writes that are under way,
-//    those of a session too, which then ends with TryAgain, as it does when a
-//    replicated family is created; as with RocksDB, the application itself must
-//    not write to a family while it drops it. Both calls are Busy if a
-//    WriteBufferManager still stalls writes after ten seconds, as it may for
-//    good while dropped families whose handles are not destroyed fill its
-//    budget. Destroy these, and call again.
-//
-// A foreign write is one that bypasses rocksync: through a TransactionDB that
-// wraps this one, GetRootDB(), GetBaseDB(), DeleteFilesInRange, or another
-// program while the database is closed. It has no index entry. It is noticed by
-// sequence numbers that rocksync did not issue and by files that come or go:
-// within about a second, and in any case before a session takes its snapshot,
-// before a pair of a peer is applied and before a scrub calls anything
-// corruption. Then GetIndexBuildProgress() says "re-checking", the log and
-// IndexStats::foreign_writes tell, and sessions are refused until everything
-// has been compared with the index, at the price of reading it all; what was
-// changed gets a version of that time, deletions a tombstone, and travels. So
-// an acknowledged foreign write is not reverted; but a session that has its
-// snapshot is not disturbed, and "equal" then speaks of that snapshot; two
-// changes at once, of the same key by a foreign write and by a peer, may end
-// either way; and a foreign write that is followed by a crash before it is
-// noticed may stay unknown.
+//    remedy: calls and options that would bypass the index or could lose what
+//    was synced, and keys and values above ReplicatedDBOptions::max_key_bytes
+//    and max_value_bytes. docs/differences.md lists them.
+//  * CreateColumnFamily and DropColumnFamily: create and drop a replicated
+//    family on every replica, and drop it on every one before it is made anew
+//    on any, else the old pairs come back. Handles go back by
+//    DestroyColumnFamilyHandle before Close; `delete handle` ends the process
+//    at Close. docs/differences.md has the details.
+//  * A foreign write, one that bypasses rocksync (through GetBaseDB() or
+//    another program, for example), is noticed within about a second, and
+//    before a session or a scrub relies on the index. Sessions are refused
+//    until all has been compared; the change then gets a version and travels.
+//    See docs/differences.md.
 //
 // Thread-safe as rocksdb::DB is. Errors are Status, nothing throws.
 class ReplicatedDB : public VersionSpecificDB {

@@ -7,7 +7,7 @@
 #include "replication/peering/admission.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/session_runner.h"
-#include "replication/session/messages.h"
+#include "replication/session/message_type.h"
 
 namespace rocksync {
 namespace {

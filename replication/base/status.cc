@@ -124,4 +124,11 @@ rocksdb::Status ToRocksDb(const absl::Status& status) {
   }
 }
 
+rocksdb::Status NoThread(const std::string& reason) {
+  return rocksdb::Status::Aborted(absl::StrCat(
+      "cannot start a thread", reason.empty() ? "" : ": ", reason,
+      "; raise the limit of threads (ulimit -u, TasksMax of a systemd unit), "
+      "then start again"));
+}
+
 }  // namespace rocksync

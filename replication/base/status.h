@@ -35,6 +35,10 @@ const char* StorageRemedy(const rocksdb::Status& status);
 // any other status as it was.
 rocksdb::Status NameOwnStorage(const rocksdb::Status& status);
 
+// Returns the error of a thread that the system does not start, with the
+// remedy. `reason` may be empty.
+rocksdb::Status NoThread(const std::string& reason);
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_REPLICATION_BASE_STATUS_H_

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "replication/base/forked.h"
+#include "replication/base/status.h"
 
 namespace rocksync {
 namespace {
@@ -37,7 +38,7 @@ class Attendance {
         changed_.notify_all();
       });
     } catch (const std::system_error& error) {
-      return Status::Aborted("cannot start a thread", error.what());
+      return NoThread(error.what());
     }
     Attend();
     thread.join();

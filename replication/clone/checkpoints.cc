@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "replication/base/random_bits.h"
+#include "replication/base/status.h"
 #include "replication/store/write/free_space.h"
 #include "rocksdb/utilities/checkpoint.h"
 
@@ -193,7 +194,7 @@ Status Checkpoints::Get(uint64_t ticket, Use* use) {
       if (!watch_.joinable()) watch_ = std::thread([this] { Watch(); });
     } catch (const std::system_error& error) {
       held_.pop_back();
-      status = Status::Aborted("cannot start a thread", error.what());
+      status = NoThread(error.what());
     }
   }
   if (status.ok()) {

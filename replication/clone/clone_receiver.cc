@@ -68,7 +68,7 @@ class Crew {
     try {
       threads_.emplace_back([this, task = std::move(task)] { End(task()); });
     } catch (const std::system_error& error) {
-      End(Status::Aborted("cannot start a thread", error.what()));
+      End(NoThread(error.what()));
     }
   }
 

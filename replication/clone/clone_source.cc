@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "replication/base/status.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/store/store_access.h"
@@ -51,7 +52,9 @@ Status ParseQuestion(std::string_view message, CloneMessage kind,
   if (kind == CloneMessage::kCheck) {
     return ToRocksDb(ReadCheck(message, &question->emplace<CloneCheck>()));
   }
-  return Status::InvalidArgument("a message of a clone that does not fit");
+  return Status::InvalidArgument(
+      absl::StrCat("the receiver of a clone sent a message of kind ",
+                   static_cast<int>(kind), " where a question was due"));
 }
 
 size_t HashesIn(const Question& question) {
@@ -137,7 +140,7 @@ Status CloneSource::Conversation::Run() {
   try {
     answers = std::thread([this] { AnswerAll(); });
   } catch (const std::system_error& error) {
-    return Status::Aborted("cannot start a thread", error.what());
+    return NoThread(error.what());
   }
   Status s = Listen();
   {
@@ -215,7 +218,9 @@ Status CloneSource::Conversation::Answer(const Question& question) {
 Status CloneSource::Conversation::Open(uint64_t number, uint64_t offset) {
   if (number >= files_.list.files.size() ||
       offset > files_.list.files[number].size) {
-    return Status::InvalidArgument("a clone asks for what is not there");
+    return Status::InvalidArgument(absl::StrCat(
+        "the receiver of a clone asks for byte ", offset, " of file ", number,
+        ", which is not there; start the clone again"));
   }
   const CloneFile& file = files_.list.files[number];
   if (file_ != nullptr && file_name_ == file.name) return Status::OK();

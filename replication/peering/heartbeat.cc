@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "replication/session/messages.h"
+#include "replication/session/message_type.h"
 
 namespace rocksync {
 namespace {

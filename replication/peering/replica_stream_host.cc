@@ -10,7 +10,7 @@
 
 namespace rocksync {
 
-static_assert(kMaxStreamedBytes == ChangeLog::kMaxChangeBytes);
+static_assert(kMaxStreamedBytes == ChangeBuffer::kMaxChangeBytes);
 
 ReplicaStreamHost::ReplicaStreamHost(ReplicatorContext* replica, Link* link,
                                      std::function<void()> repair,
@@ -19,8 +19,8 @@ ReplicaStreamHost::ReplicaStreamHost(ReplicatorContext* replica, Link* link,
       link_(link),
       repair_(std::move(repair)),
       ended_(std::move(ended)),
-      log_(StoreAccess::ChangesOf(replica->db)),
-      reader_(log_, replica->options.stream_buffer_bytes) {}
+      buffer_(StoreAccess::ChangesOf(replica->db)),
+      reader_(buffer_, replica->options.stream_buffer_bytes) {}
 
 void ReplicaStreamHost::Open(StreamFacts facts,
                              std::unique_ptr<StreamCounters> line) {
@@ -40,7 +40,7 @@ void ReplicaStreamHost::EndStep() {
 
 StreamLag ReplicaStreamHost::Lag() const {
   const std::lock_guard lock(mutex_);
-  const ChangeLog::Reader::Backlog backlog = reader_.backlog();
+  const ChangeBuffer::Reader::Backlog backlog = reader_.backlog();
   const uint64_t under_way = dues_.changes_under_way();
   return {backlog.changes + under_way,
           under_way > 0 ? FromMonotonicMs(dues_.oldest_under_way_ms())
@@ -57,17 +57,18 @@ absl::Status ReplicaStreamHost::Failed(const rocksdb::Status& status) {
   return ToAbsl(status);
 }
 
-// Holds the lock, so that Lag sees each change either in the log or under way.
-const ChangeLog::Reader::Taken& ReplicaStreamHost::TakeFromLog(
+// Holds the lock, so that Lag sees each change either in the buffer or under
+// way.
+const ChangeBuffer::Reader::Taken& ReplicaStreamHost::TakeFromBuffer(
     size_t max_bytes) {
   const std::lock_guard lock(mutex_);
-  const ChangeLog::Reader::Taken& read = reader_.Take(max_bytes);
+  const ChangeBuffer::Reader::Taken& read = reader_.Take(max_bytes);
   dues_.TookFromLog(read.changes.size(), ToMonotonicMs(read.oldest));
   return read;
 }
 
-absl::Status ReplicaStreamHost::Take(size_t max_bytes, LogBatch* taken) {
-  const ChangeLog::Reader::Taken& read = TakeFromLog(max_bytes);
+absl::Status ReplicaStreamHost::Take(size_t max_bytes, ChangeBatch* taken) {
+  const ChangeBuffer::Reader::Taken& read = TakeFromBuffer(max_bytes);
   taken->lost = read.lost;
   taken->last = read.last;
   taken->oldest_ms = ToMonotonicMs(read.oldest);
@@ -86,7 +87,7 @@ absl::Status ReplicaStreamHost::Take(size_t max_bytes, LogBatch* taken) {
 absl::Status ReplicaStreamHost::MakeDurable(uint64_t number) {
   if (!replica_->options.stream_syncs) return absl::OkStatus();
   return Failed(replica_->streams.sync()->Cover(
-      number, [this] { return log_->end(); },
+      number, [this] { return buffer_->end(); },
       [this] { return ToRocksDb(link_->view()->Sync()); }));
 }
 

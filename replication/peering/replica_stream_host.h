@@ -1,5 +1,5 @@
 // The StreamHost of a replica (stream/stream_host.h): gives a stream the
-// database, the log of changes, and the connection.
+// database, the buffer of changes, and the connection.
 
 #ifndef ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_HOST_H_
 #define ROCKSYNC_REPLICATION_PEERING_REPLICA_STREAM_HOST_H_
@@ -19,7 +19,7 @@
 #include "replication/peering/replicator_context.h"
 #include "replication/session/storage_view.h"
 #include "replication/statistics/stats_counters.h"
-#include "replication/store/write/change_log.h"
+#include "replication/store/write/change_buffer.h"
 #include "replication/stream/spread.h"
 #include "replication/stream/stream_dues.h"
 #include "replication/stream/stream_host.h"
@@ -30,10 +30,10 @@ namespace rocksync {
 // Implements StreamHost, which says which thread may call what.
 class ReplicaStreamHost final : public StreamHost {
  public:
-  // Reads what is appended to the replica's log from now on. `repair` requests
-  // an exact session with this peer soon. `ended` returns true once the stream
-  // is to end; it is called from any thread. `replica`, `link` and what the
-  // functions use must outlive the host.
+  // Reads what is appended to the replica's buffer from now on. `repair`
+  // requests an exact session with this peer soon. `ended` returns true once
+  // the stream is to end; it is called from any thread. `replica`, `link` and
+  // what the functions use must outlive the host.
   ReplicaStreamHost(ReplicatorContext* replica, Link* link,
                     std::function<void()> repair, std::function<bool()> ended);
   // Destroys the line first: until then it asks for the lag.
@@ -59,7 +59,7 @@ class ReplicaStreamHost final : public StreamHost {
   // StreamHost.
   const StreamFacts& facts() const override { return facts_; }
   uint64_t NowMs() const override { return MonotonicMs(); }
-  absl::Status Take(size_t max_bytes, LogBatch* taken) override;
+  absl::Status Take(size_t max_bytes, ChangeBatch* taken) override;
   absl::Status MakeDurable(uint64_t number) override;
   absl::Status MakeAllDurable() override;
   absl::Status Pay(size_t bytes) override;
@@ -90,7 +90,7 @@ class ReplicaStreamHost final : public StreamHost {
   }
 
  private:
-  const ChangeLog::Reader::Taken& TakeFromLog(size_t max_bytes);
+  const ChangeBuffer::Reader::Taken& TakeFromBuffer(size_t max_bytes);
   Connection* connection() const { return link_->connection(); }
   absl::Status Failed(const rocksdb::Status& status);
 
@@ -98,8 +98,8 @@ class ReplicaStreamHost final : public StreamHost {
   Link* const link_;
   const std::function<void()> repair_;
   const std::function<bool()> ended_;
-  ChangeLog* const log_;
-  ChangeLog::Reader reader_;
+  ChangeBuffer* const buffer_;
+  ChangeBuffer::Reader reader_;
   StreamFacts facts_;
   std::unique_ptr<StreamCounters> line_;
 
@@ -107,7 +107,7 @@ class ReplicaStreamHost final : public StreamHost {
   uint64_t wire_sent_ = 0;  // bytes sent by the connection, counted so far
   rocksdb::Status failed_;
 
-  mutable std::mutex mutex_;  // taken before the log's mutex
+  mutable std::mutex mutex_;  // taken before the buffer's mutex
   StreamDues dues_;
 };
 

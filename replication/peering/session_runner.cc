@@ -31,7 +31,7 @@ class SessionDriver {
   SessionRunEnd Run(std::string first) {
     connection_->SetFrameLimit(kMaxFrameBytes);
     connection_->SetFrameTimeout(kMaxPatience * options_.io_timeout);
-    SessionRunEnd end = Talk(std::move(first));
+    SessionRunEnd end = RunTurns(std::move(first));
     connection_->SetFrameLimit(kMaxSetupFrameBytes);
     connection_->SetFrameTimeout(std::chrono::milliseconds(0));
     end.report = session_->report();
@@ -39,20 +39,20 @@ class SessionDriver {
   }
 
  private:
-  SessionRunEnd Talk(std::string first) {
+  SessionRunEnd RunTurns(std::string first) {
     rocksdb::Status s;
-    if (!first.empty()) s = Take(std::move(first));
+    if (!first.empty()) s = PassToSession(std::move(first));
     for (;;) {
       const bool failed = !s.ok();
-      bool spoke = false;
-      const rocksdb::Status said = Speak(&spoke);
-      if (s.ok()) s = said;
-      if (failed && spoke && said.ok()) LetPeerRead();
+      bool sent_any = false;
+      const rocksdb::Status sent = SendTurn(&sent_any);
+      if (s.ok()) s = sent;
+      if (failed && sent_any && sent.ok()) DiscardUntilClosed();
       if (!s.ok() || session_->done()) break;
       session_->ReadAhead();
       std::string message;
-      s = Listen(&message);
-      if (s.ok()) s = Take(std::move(message));
+      s = ReceiveNext(&message);
+      if (s.ok()) s = PassToSession(std::move(message));
     }
     if (s.ok()) s = ToRocksDb(session_->status());
     SessionRunEnd end;
@@ -62,21 +62,22 @@ class SessionDriver {
   }
 
   // Sends this side's turn, or as much of it as is known; also the last message
-  // of a session that has failed. Ends early if the peer has said that it takes
+  // of a session that has failed. Ends early if the peer has sent that it takes
   // no more, since its reason tells more than a closed connection does.
-  rocksdb::Status Speak(bool* spoke) {
+  rocksdb::Status SendTurn(bool* sent_any) {
     std::string message;
     while (session_->NextMessage(&message)) {
-      bool heard = false;
-      rocksdb::Status s = *spoke ? Overhear(&heard) : rocksdb::Status::OK();
-      if (!s.ok() || heard) return s;
+      bool received = false;
+      rocksdb::Status s =
+          *sent_any ? ReceiveIfAny(&received) : rocksdb::Status::OK();
+      if (!s.ok() || received) return s;
       s = Pace(message.size());
       if (s.ok()) s = Send(message);
       if (!s.ok()) {
-        const rocksdb::Status why = Overhear(&heard);
-        return heard ? why : s;
+        const rocksdb::Status why = ReceiveIfAny(&received);
+        return received ? why : s;
       }
-      *spoke = true;
+      *sent_any = true;
       heartbeat_->PeerWaits(Heartbeat::Clock::now());
     }
     return rocksdb::Status::OK();
@@ -89,21 +90,21 @@ class SessionDriver {
 
   // Takes a message that has come during this side's turn. Does not wait for
   // one.
-  rocksdb::Status Overhear(bool* heard) {
+  rocksdb::Status ReceiveIfAny(bool* received) {
     std::string message;
     rocksdb::Status s;
     do {
       s = connection_->Receive(&message, std::chrono::milliseconds(0));
     } while (s.ok() && Heartbeat::Is(message));
     if (s.IsTimedOut()) return rocksdb::Status::OK();
-    *heard = s.ok();
-    return s.ok() ? Take(std::move(message)) : s;
+    *received = s.ok();
+    return s.ok() ? PassToSession(std::move(message)) : s;
   }
 
   // Discards what comes until the peer closes the connection. The peer may
   // still be sending: closing the connection now would reset it, and the peer
-  // would not learn what this side has just said.
-  void LetPeerRead() {
+  // would not learn what this side has just sent.
+  void DiscardUntilClosed() {
     if (absl::IsInvalidArgument(session_->status())) return;
     const auto until = Heartbeat::Clock::now() + options_.io_timeout;
     std::string message;
@@ -117,7 +118,7 @@ class SessionDriver {
   }
 
   // Receives the peer's next message. Heartbeats only extend the wait for it.
-  rocksdb::Status Listen(std::string* message) {
+  rocksdb::Status ReceiveNext(std::string* message) {
     const auto until =
         Heartbeat::Clock::now() + kMaxPatience * options_.io_timeout;
     for (;;) {
@@ -133,7 +134,7 @@ class SessionDriver {
     }
   }
 
-  rocksdb::Status Take(std::string message) {
+  rocksdb::Status PassToSession(std::string message) {
     heartbeat_->PeerWaits(Heartbeat::Clock::now());
     rocksdb::Status s = Pace(message.size());
     if (s.ok()) s = ToRocksDb(session_->Receive(message));

@@ -152,7 +152,7 @@ Status StreamRunner::Carry() {
       if (!status.ok()) End(status);
     });
   } catch (const std::system_error& error) {
-    return Status::Aborted("cannot start a thread", error.what());
+    return NoThread(error.what());
   }
   End(ReceiveChanges());
   sender.join();

@@ -13,8 +13,8 @@ MappingSeed FreshStreamSeed() {
 }
 
 Streams::Streams(uint64_t self, const SpreadOptions& options,
-                 const MappingSeed& seed, ChangeLog* log)
-    : log_(log), spread_(self, options, seed) {}
+                 const MappingSeed& seed, ChangeBuffer* buffer)
+    : buffer_(buffer), spread_(self, options, seed) {}
 
 bool Streams::Enter(const Neighbour& peer, bool preferred, OpenStream* link) {
   const std::lock_guard lock(mutex_);
@@ -47,7 +47,7 @@ void Streams::SetPassesOn() {
   for (const Neighbour& one : spread_.neighbours()) {
     neighbours.push_back(one.id);
   }
-  log_->SetPassesOn(!spread_.meshed(), std::move(neighbours));
+  buffer_->SetPassesOn(!spread_.meshed(), std::move(neighbours));
 }
 
 // REQUIRES: mutex_ held.

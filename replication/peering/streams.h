@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "replication/peering/group_sync.h"
-#include "replication/store/write/change_log.h"
+#include "replication/store/write/change_buffer.h"
 #include "replication/stream/spread.h"
 
 namespace rocksync {
@@ -39,9 +39,9 @@ MappingSeed FreshStreamSeed();
 // The open streams, at most one with each peer. Thread-safe.
 class Streams {
  public:
-  // `log` must outlive this; `seed` must be fresh.
+  // `buffer` must outlive this; `seed` must be fresh.
   Streams(uint64_t self, const SpreadOptions& options, const MappingSeed& seed,
-          ChangeLog* log);
+          ChangeBuffer* buffer);
 
   // Registers `link` as the stream with this peer, and closes an earlier one.
   // Returns false if the earlier one is to be kept, or no stream may begin now.
@@ -92,7 +92,7 @@ class Streams {
   void TopologyChanged();
   void SetPassesOn();
 
-  ChangeLog* const log_;
+  ChangeBuffer* const buffer_;
   mutable std::mutex mutex_;
   bool allowed_ = true;
   std::map<uint64_t, Entry> open_;

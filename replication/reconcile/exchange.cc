@@ -11,7 +11,7 @@ namespace rocksync {
 
 std::string Explain(const ExchangeReport& report) {
   std::string text = report.plan;
-  absl::StrAppend(&text, ": ", report.filter_bytes + report.finish_bytes, " B");
+  absl::StrAppend(&text, ": ", report.filter_bytes + report.sketch_bytes, " B");
   if (report.predicted_bytes > 0) {
     absl::StrAppend(&text, ", ",
                     static_cast<uint64_t>(std::llround(report.predicted_bytes)),

@@ -71,7 +71,7 @@ struct ExchangeReport {
   double estimated_overwritten = 0;  // keys, by a search for leaves
   double predicted_bytes = 0;
   uint64_t filter_bytes = 0;  // both directions, as seen by this side
-  uint64_t finish_bytes = 0;
+  uint64_t sketch_bytes = 0;
   uint32_t retries = 0;      // groups whose sketch failed and was extended
   uint32_t unconfirmed = 0;  // answers that did not check and were dropped
   double expected_left = 0;  // differences probably hidden; see
@@ -79,11 +79,11 @@ struct ExchangeReport {
   // Overwritten keys were found, and about expected_left elements are known to
   // be left. They belong to half as many keys, all of them overwritten.
   bool leaves_keys = false;
-  std::string plan;  // readable, e.g. "filters 2+1, finish d~320"
+  std::string plan;  // readable, e.g. "filters 2+1, sketch d~320"
 };
 
 // Returns a report as one line: the plan, and predicted and actual bytes, e.g.
-// "sketch of 3+13, estimate 1080, finish d~1080 in 62 groups of 24 bits, 20+4:
+// "sketch of 3+13, estimate 1080, sketch d~1080 in 62 groups of 24 bits, 20+4:
 // 4312 B, 4167 B predicted". Nothing is predicted if the first sketch decodes.
 std::string Explain(const ExchangeReport& report);
 

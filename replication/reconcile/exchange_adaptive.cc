@@ -87,7 +87,7 @@ class AdaptiveExchange final : public Exchange {
   }
   const ExchangeReport& report() const override {
     report_ = side_->report();
-    report_.finish_bytes += own_bytes_;
+    report_.sketch_bytes += own_bytes_;
     return report_;
   }
 

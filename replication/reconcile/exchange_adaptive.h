@@ -1,6 +1,6 @@
 // The adaptive exchange sends a small sketch first. If that does not decode, an
-// estimate follows, then filters or parities where they pay, then the exact
-// finish.
+// estimate follows, then filters or parities where they pay, then a sketch
+// of what is undecided.
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_ADAPTIVE_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_ADAPTIVE_H_

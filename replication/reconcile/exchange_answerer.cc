@@ -30,7 +30,7 @@ ExchangeAnswerer::ExchangeAnswerer(const ExchangeContext& context)
 absl::Status ExchangeAnswerer::ReceiveProbe(std::string_view payload,
                                             std::string_view* parities) {
   if (done()) return absl::InvalidArgumentError("payload after the end");
-  report_.finish_bytes += payload.size();
+  report_.sketch_bytes += payload.size();
   std::string_view sums = payload;
   if (hurry()) {
     const size_t size = EstimateBytes();
@@ -41,7 +41,7 @@ absl::Status ExchangeAnswerer::ReceiveProbe(std::string_view payload,
     *parities = payload.substr(sums.size());
   }
   const uint64_t largest = std::max<uint64_t>(own_count_, peer_count_);
-  finish_ = std::make_unique<FinishDecoder>(
+  current_sketch_ = std::make_unique<SketchDecoder>(
       open(), SingleGroupShape(largest, probe_slack()),
       static_cast<int64_t>(mine_.size()) - static_cast<int64_t>(peer_count_));
   probing_ = true;
@@ -62,14 +62,15 @@ absl::Status ExchangeAnswerer::OnMessage(ExchangeKind kind,
       if (!status.ok()) return status;
       parities_.reset();  // if they did not decode, they are given up
       key_parities_.reset();
-      finish_ = std::make_unique<FinishDecoder>(open(), shape, std::nullopt);
+      current_sketch_ =
+          std::make_unique<SketchDecoder>(open(), shape, std::nullopt);
       probing_ = false;
       passes_ = 0;
       found_.clear();
       return ReceiveSums(body);
     }
     case ExchangeKind::kExtend:
-      if (finish_ == nullptr || finish_->pending() == 0) {
+      if (current_sketch_ == nullptr || current_sketch_->pending() == 0) {
         return absl::InvalidArgumentError("power sums without a sketch");
       }
       return ReceiveSums(body);
@@ -103,7 +104,7 @@ absl::Status ExchangeAnswerer::ReceiveParities(ExchangeKind kind,
   }
   if (first) {
     probing_ = false;
-    finish_.reset();
+    current_sketch_.reset();
     ReleaseOpen();
     parities_ = std::make_unique<ParityReceiver>();
   }
@@ -128,7 +129,7 @@ absl::Status ExchangeAnswerer::ReceiveParities(ExchangeKind kind,
   Send(ExchangeKind::kExplained, reply);
   if (outcome.unexplained_cells == 0) {
     report_.plan = "parities decoded";
-    Finish({});
+    End({});
   }
   return absl::OkStatus();
 }
@@ -140,7 +141,7 @@ absl::Status ExchangeAnswerer::ReceiveKeyParities(std::string_view body) {
   }
   if (key_parities_ == nullptr) {
     probing_ = false;
-    finish_.reset();
+    current_sketch_.reset();
     ReleaseOpen();
     key_parities_ = std::make_unique<KeyParityReceiver>(keyed(), peer_count_);
   }
@@ -163,7 +164,7 @@ absl::Status ExchangeAnswerer::ReceiveKeyParities(std::string_view body) {
   report_.expected_left =
       KeyElementsLeft(static_cast<double>(outcome.found), outcome.unexplained,
                       key_parities_->surplus());
-  Finish(key_parities_->found());
+  End(key_parities_->found());
   return absl::OkStatus();
 }
 
@@ -171,18 +172,18 @@ absl::Status ExchangeAnswerer::ReceiveSums(std::string_view bytes) {
   if (++passes_ > kMaxPasses) {
     return absl::InvalidArgumentError("too many passes");
   }
-  const absl::Status status = finish_->ReceiveSums(bytes, &found_);
+  const absl::Status status = current_sketch_->ReceiveSums(bytes, &found_);
   if (!status.ok()) return status;
-  for (const uint32_t size : finish_->decoded_sizes()) decoded_ += size;
-  const uint32_t failed = static_cast<uint32_t>(finish_->pending());
+  for (const uint32_t size : current_sketch_->decoded_sizes()) decoded_ += size;
+  const uint32_t failed = static_cast<uint32_t>(current_sketch_->pending());
   if (failed == 0) {
-    Send(ExchangeKind::kAnswer, finish_->Answer(false, 0));
-    EndFinish();
+    Send(ExchangeKind::kAnswer, current_sketch_->Answer(false, 0));
+    EndSketch();
     return absl::OkStatus();
   }
   report_.retries += failed;
   uint32_t next = 0;
-  if (probing_ && !hurry() && finish_->sums() < kLongProbeSums) {
+  if (probing_ && !hurry() && current_sketch_->sums() < kLongProbeSums) {
     next = kLongProbeSums;
   } else if (probing_) {
     GiveUpProbe();
@@ -193,25 +194,26 @@ absl::Status ExchangeAnswerer::ReceiveSums(std::string_view bytes) {
                          : filtered ? kPassesAfterFilters
                                     : options_.passes;
     const uint32_t left = aim > passes_ ? aim - passes_ : 1;
-    next = NextSums(finish_->sums(), finish_->decoded_sizes(), failed,
-                    ShareToDecode(left, hurry()), hurry(),
-                    finish_->shape().groups == 1);
+    next = NextSums(current_sketch_->sums(), current_sketch_->decoded_sizes(),
+                    failed, ShareToDecode(left, hurry()), hurry(),
+                    current_sketch_->shape().groups == 1);
     next = std::min(next, kMaxSums);
     const bool leave =
         passes_ >= aim &&
         (options_.passes == 1 || ExpectedLeft() > kSureRetry) &&
-        failed < finish_->shape().groups /
+        failed < current_sketch_->shape().groups /
                      (hurry() ? kHurriedLeaveShare : kLeaveShare);
-    if (leave || finish_->sums() == kMaxSums || passes_ == kMaxPasses) next = 0;
+    if (leave || current_sketch_->sums() == kMaxSums || passes_ == kMaxPasses)
+      next = 0;
   }
-  Send(ExchangeKind::kPartial, finish_->Answer(true, next));
-  if (next == 0) EndFinish();
+  Send(ExchangeKind::kPartial, current_sketch_->Answer(true, next));
+  if (next == 0) EndSketch();
   return absl::OkStatus();
 }
 
 // An element is hidden if another one has its id.
 double ExchangeAnswerer::ExpectedLeft() {
-  const IdShape& shape = finish_->shape();
+  const IdShape& shape = current_sketch_->shape();
   return static_cast<double>(decoded_) * static_cast<double>(open_count()) /
          shape.groups * std::exp2(-shape.bits);
 }
@@ -228,8 +230,8 @@ void ExchangeAnswerer::SendEstimate() {
 }
 
 absl::Status ExchangeAnswerer::OnFilter(const FilterHead& head) {
-  finish_.reset();    // was over all elements
-  parities_.reset();  // given up
+  current_sketch_.reset();  // was over all elements
+  parities_.reset();        // given up
   key_parities_.reset();
   if (filter_sent_) {  // a filter is out: only the count follows
     std::string body;
@@ -251,12 +253,13 @@ absl::Status ExchangeAnswerer::OnFilter(const FilterHead& head) {
   return absl::OkStatus();
 }
 
-void ExchangeAnswerer::EndFinish() {
+void ExchangeAnswerer::EndSketch() {
   report_.plan = "answered";
   report_.expected_left =
-      ExpectedLeft() + kLeftOfGroup * static_cast<double>(finish_->pending()) *
-                           static_cast<double>(finish_->sums());
-  Finish(std::move(found_));
+      ExpectedLeft() + kLeftOfGroup *
+                           static_cast<double>(current_sketch_->pending()) *
+                           static_cast<double>(current_sketch_->sums());
+  End(std::move(found_));
 }
 
 }  // namespace rocksync

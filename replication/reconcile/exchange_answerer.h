@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/reconcile/exchange_finish.h"
 #include "replication/reconcile/exchange_parities.h"
 #include "replication/reconcile/exchange_side.h"
+#include "replication/reconcile/exchange_sketch.h"
 
 namespace rocksync {
 
@@ -39,15 +39,16 @@ class ExchangeAnswerer final : public ExchangeSide {
   // Takes power sums and answers.
   absl::Status ReceiveSums(std::string_view bytes);
   void GiveUpProbe();
-  void EndFinish();
+  void EndSketch();
   // Returns about how many differences are hidden so far.
   double ExpectedLeft();
 
-  std::unique_ptr<FinishDecoder> finish_;
+  std::unique_ptr<SketchDecoder> current_sketch_;
   std::unique_ptr<ParityReceiver> parities_;
   std::unique_ptr<KeyParityReceiver> key_parities_;
   bool gave_up_probe_ = false;
-  bool probing_ = false;  // finish_ is the probe's, no estimate was sent yet
+  bool probing_ =
+      false;  // current_sketch_ is the probe's, no estimate was sent yet
   uint32_t passes_ = 0;
   uint64_t decoded_ = 0;  // differences
   std::vector<uint32_t> found_;

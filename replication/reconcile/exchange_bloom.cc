@@ -48,7 +48,7 @@ class BloomExchange final : public Exchange {
       const absl::Status status =
           ReceiveExchangeHeader(options_, &payload, &follows);
       if (!status.ok()) return status;
-      report_.finish_bytes += size - payload.size();
+      report_.sketch_bytes += size - payload.size();
     }
     if (peer_shape_.bits == 0) {
       peer_shape_ = ShapeFilter(peer_count_, options_.false_positive_rate);

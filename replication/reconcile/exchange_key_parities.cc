@@ -55,11 +55,11 @@ double PlanesBits(double n, const DifferingKeys& difference, uint32_t planes) {
 
 // Returns the bits that find `left` differing keys in a later exchange.
 double LaterBits(double n, double left, int slack) {
-  const double sketch = FinishBits(n, 2 * left, slack);
+  const double sketch = SketchBits(n, 2 * left, slack);
   if (left < kFewestDiffering) return sketch;
   const double rest = left * std::exp2(-static_cast<double>(kLaterPlanes));
   return std::min(sketch, PlanesBits(n, {left, 0}, kLaterPlanes) +
-                              FinishBits(n, 2 * rest, slack));
+                              SketchBits(n, 2 * rest, slack));
 }
 
 CoupledShape ShapePlane(double n, const DifferingKeys& difference,
@@ -100,7 +100,7 @@ bool ReadingAllKeysSaves(double n, double differing_leaves, double leaves) {
   if (all.planes == 0) return false;
   const double other = searched.planes > 0
                            ? searched.bits
-                           : FinishBits(n * share, 2 * differing, kSlack);
+                           : SketchBits(n * share, 2 * differing, kSlack);
   const double saved =
       (kSearchedLeafBits * differing_leaves + other - all.bits) / 8;
   return saved * kElementsPerByte > n * (1 - share);

@@ -21,7 +21,7 @@ constexpr int kMaxSplits = 3;
 // Decoding is not tried with fewer cells than this share of the plan's.
 constexpr double kHopeless = 0.9;
 // About how many bits a wrong judgement costs: it hides an element until the
-// finish, or offers a pair in vain. Such errors are tolerated as long as more
+// sketch, or offers a pair in vain. Such errors are tolerated as long as more
 // parities would cost more.
 constexpr double kErrorBits = 500;
 constexpr double kFewErrors = 8;
@@ -44,7 +44,7 @@ double ParityPlanBits(double mine, double theirs, double surplus, int slack) {
     return std::numeric_limits<double>::infinity();
   }
   return ParityBits(theirs, missing, surplus) +
-         FinishBits(theirs, std::max(surplus, 1.0), slack);
+         SketchBits(theirs, std::max(surplus, 1.0), slack);
 }
 
 bool ReadingAllSaves(double less, double more, double leaves) {

@@ -29,7 +29,7 @@ inline constexpr uint64_t kLeastLack = 300;
 // CPU, and a link of 1 Mbit/s takes 8 for a byte.
 inline constexpr double kElementsPerByte = 64;
 
-// Returns the bits of parities and of the finish for what they leave. The
+// Returns the bits of parities and of the sketch for what they leave. The
 // sender has `mine` elements, the receiver `theirs`, which is more; `surplus`
 // of the sender's are not among the receiver's. Infinite if parities are no
 // choice: the sender lacks too few or too many elements, or the surplus is too
@@ -77,7 +77,7 @@ class ParityReceiver {
   absl::Status Next(std::string_view body);
 
   // Returns true if what was taken decodes, up to a few wrong judgements, which
-  // the finish finds. Then outcome() is valid. Otherwise surplus() is about how
+  // the sketch finds. Then outcome() is valid. Otherwise surplus() is about how
   // many of the peer's elements are not here.
   bool decoded() const { return decoded_; }
   const CoupledDecoder::Outcome& outcome() const { return outcome_; }

@@ -37,9 +37,9 @@ constexpr double kWorthAsking = 0.95;
 constexpr double kSureEnough = 0.2;
 // Parities must cost less than this share: they take many times a sketch's CPU.
 constexpr double kWorthDecoding = 0.85;
-// The cost of a finish in one pass, relative to one in several.
-constexpr double kHurriedFinishCost = 1.2;
-// If round trips matter, filters must cost less than a finish alone by this
+// The cost of a sketch in one pass, relative to one in several.
+constexpr double kHurriedSketchCost = 1.2;
+// If round trips matter, filters must cost less than a sketch alone by this
 // factor: they take another round trip.
 constexpr double kWorthARoundTrip = 2;
 // Additional bits of wide ids where a retry would be a search for leaves.
@@ -76,10 +76,10 @@ std::string ExchangePlanner::Open(Follows* follows) {
     return "";
   }
   *follows = Follows::kProbe;
-  probe_ = std::make_unique<FinishSender>(
+  probe_ = std::make_unique<SketchSender>(
       open(), SingleGroupShape(std::max<uint64_t>(own_count_, peer_count_),
                                probe_slack()));
-  finish_ = probe_.get();
+  current_sketch_ = probe_.get();
   std::string probe;
   if (peer_count_ <= mine_.size() + kLongProbeSums) {
     double sums = hurry() ? kLongProbeSums : kProbeSums;
@@ -103,7 +103,7 @@ std::string ExchangePlanner::Open(Follows* follows) {
 void ExchangePlanner::StartAsExpected(double expected) {
   const double error = 2.5 / std::sqrt(expected);
   if (options_.retry) {
-    StartFinish(expected, error);
+    SendSketch(expected, error);
     return;
   }
   const double n1 = static_cast<double>(mine_.size());
@@ -132,7 +132,7 @@ void ExchangePlanner::StartLopsided() {
   const FilterPlan plan = PlanFilters(n1, only_mine_, peer_size(), only_theirs_,
                                       Slack(only_theirs_));
   if (plan.first_rate >= 1) {
-    StartFinish(only_mine_ + only_theirs_, 0.3);
+    SendSketch(only_mine_ + only_theirs_, 0.3);
     return;
   }
   sent_rate_ = plan.first_rate;
@@ -171,30 +171,31 @@ absl::Status ExchangePlanner::OnMessage(ExchangeKind kind,
 
 absl::Status ExchangePlanner::ReceiveAnswer(bool partial,
                                             std::string_view body) {
-  if (finish_ == nullptr || finish_->sums() == 0 || finish_->pending() == 0) {
+  if (current_sketch_ == nullptr || current_sketch_->sums() == 0 ||
+      current_sketch_->pending() == 0) {
     return absl::InvalidArgumentError("answer without a question");
   }
   uint32_t more = 0;
-  const uint32_t unconfirmed = finish_->unconfirmed();
+  const uint32_t unconfirmed = current_sketch_->unconfirmed();
   const absl::Status status =
-      finish_->ReceiveAnswer(partial, body, &found_, &more);
+      current_sketch_->ReceiveAnswer(partial, body, &found_, &more);
   if (!status.ok()) return status;
-  report_.unconfirmed += finish_->unconfirmed() - unconfirmed;
+  report_.unconfirmed += current_sketch_->unconfirmed() - unconfirmed;
   if (more == 0) {
     // Groups that were given up are left to the retry as a whole.
     report_.expected_left += kLeftOfGroup *
-                             static_cast<double>(finish_->pending()) *
-                             static_cast<double>(finish_->sums());
-    Finish(std::move(found_));
+                             static_cast<double>(current_sketch_->pending()) *
+                             static_cast<double>(current_sketch_->sums());
+    End(std::move(found_));
     return absl::OkStatus();
   }
-  if (more <= finish_->sums() || finish_->pending() == 0) {
+  if (more <= current_sketch_->sums() || current_sketch_->pending() == 0) {
     return absl::InvalidArgumentError("answer asks for nothing");
   }
-  report_.retries += static_cast<uint32_t>(finish_->pending());
-  report_.plan += "+" + std::to_string(more - finish_->sums());
+  report_.retries += static_cast<uint32_t>(current_sketch_->pending());
+  report_.plan += "+" + std::to_string(more - current_sketch_->sums());
   std::string sums;
-  finish_->AppendSums(more - finish_->sums(), &sums);
+  current_sketch_->AppendSums(more - current_sketch_->sums(), &sums);
   Send(ExchangeKind::kExtend, sums);
   return absl::OkStatus();
 }
@@ -267,13 +268,13 @@ void ExchangePlanner::Plan(double error, bool may_send_parities) {
       PlanFilters(n2, only_theirs_, n1, only_mine_, slack);
   const double best = std::min(mine_first.bits, theirs_first.bits);
   if (PlansRetry(d) &&
-      kHurriedFinishCost * FinishBits(std::max(n1, n2), d, Slack(d)) < best) {
-    StartFinish(d, kFineEstimateError);
+      kHurriedSketchCost * SketchBits(std::max(n1, n2), d, Slack(d)) < best) {
+    SendSketch(d, kFineEstimateError);
     return;
   }
   if (hurry() && options_.passes < kPasses &&
-      FinishBits(std::max(n1, n2), d, slack) < kWorthARoundTrip * best) {
-    StartFinish(d, error);
+      SketchBits(std::max(n1, n2), d, slack) < kWorthARoundTrip * best) {
+    SendSketch(d, error);
     return;
   }
   if (may_send_parities && StartKeyParities(error, best)) return;
@@ -305,11 +306,11 @@ void ExchangePlanner::Plan(double error, bool may_send_parities) {
     SendFilter(sent_rate_);
     return;
   }
-  StartFinish(d, error);
+  SendSketch(d, error);
 }
 
 void ExchangePlanner::StartParities(double surplus) {
-  finish_ = nullptr;  // the probe was over all elements of the peer
+  current_sketch_ = nullptr;  // the probe was over all elements of the peer
   probe_.reset();
   ReleaseOpen();
   parities_ = std::make_unique<ParitySender>(
@@ -339,7 +340,7 @@ bool ExchangePlanner::StartKeyParities(double error, double other_bits) {
       kWorthDecoding * std::min(other_bits, all_parities)) {
     return false;
   }
-  finish_ = nullptr;  // the probe was over all elements of the peer
+  current_sketch_ = nullptr;  // the probe was over all elements of the peer
   probe_.reset();
   ReleaseOpen();
   // The first plane tells the receiver how many keys differ, and can be made
@@ -364,7 +365,7 @@ absl::Status ExchangePlanner::SendMoreKeyParities(uint64_t differing,
   const KeyParityPlan plan =
       PlanKeyParities(n2, difference, Slack(d), options_.later_bits);
   const double other =
-      FinishBits(std::max(n2, static_cast<double>(mine_.size())), d, Slack(d));
+      SketchBits(std::max(n2, static_cast<double>(mine_.size())), d, Slack(d));
   std::string more;
   if (plan.bits - key_parities_->sent_bits() < kWorthDecoding * other &&
       key_parities_->Next(difference, decoded, plan.planes, &more)) {
@@ -389,7 +390,7 @@ void ExchangePlanner::NoteKeysFound(const ParityOutcome& outcome) {
   report_.leaves_keys = true;
   report_.expected_left = KeyElementsLeft(static_cast<double>(outcome.found),
                                           outcome.unexplained, key_surplus_);
-  Finish({});
+  End({});
 }
 
 absl::Status ExchangePlanner::SendMoreParities(std::string_view body) {
@@ -432,23 +433,23 @@ absl::Status ExchangePlanner::ReceiveExplained(std::string_view body) {
     return absl::OkStatus();
   }
   if (outcome.unexplained == 0) {
-    Finish({});
+    End({});
     return absl::OkStatus();
   }
   // Each element that only this side has leaves its cells unexplained (two
   // elements may share one), and so does each wrong judgement.
   const double left =
       1.1 * static_cast<double>(outcome.unexplained) / kCoupledCells + 1;
-  StartFinish(left, 0.1 + 2 / std::sqrt(left + 1));
+  SendSketch(left, 0.1 + 2 / std::sqrt(left + 1));
   return absl::OkStatus();
 }
 
 absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
-  if ((finish_ != nullptr && finish_ != probe_.get()) || parities_ != nullptr ||
-      key_parities_ != nullptr) {
+  if ((current_sketch_ != nullptr && current_sketch_ != probe_.get()) ||
+      parities_ != nullptr || key_parities_ != nullptr) {
     return absl::InvalidArgumentError("filter after a sketch");
   }
-  finish_ = nullptr;  // the probe was over all elements
+  current_sketch_ = nullptr;  // the probe was over all elements
   probe_.reset();
   report_.plan += head.slots > 0 ? Text(", theirs %.2g", received_rate_)
                                  : std::string(", none of theirs");
@@ -470,14 +471,14 @@ absl::Status ExchangePlanner::OnFilter(const FilterHead& head) {
   }
   sent_rate_ = 1;
   const double d = LeftHere() + LeftThere();
-  StartFinish(d, 0.02 + 2 / std::sqrt(d + 1));
+  SendSketch(d, 0.02 + 2 / std::sqrt(d + 1));
   return absl::OkStatus();
 }
 
 void ExchangePlanner::NoteFound(uint64_t found) {
   found_there_ = std::min<uint64_t>(found, peer_count_);
   const double d = LeftHere() + LeftThere();
-  StartFinish(d, 0.02 + 2 / std::sqrt(d + 1));
+  SendSketch(d, 0.02 + 2 / std::sqrt(d + 1));
 }
 
 double ExchangePlanner::LeftHere() const {
@@ -513,7 +514,7 @@ bool ExchangePlanner::PlansRetry(double d) const {
          d * std::exp2(-ChooseSlack(options_.pair_bytes)) > kHurriedRetry;
 }
 
-void ExchangePlanner::StartFinish(double d, double uncertainty) {
+void ExchangePlanner::SendSketch(double d, double uncertainty) {
   const bool filtered = filter_sent_ || filter_received_;
   const uint64_t theirs = peer_count_ - found_there_;
   const uint64_t largest = std::max<uint64_t>(open_count(), theirs);
@@ -531,25 +532,25 @@ void ExchangePlanner::StartFinish(double d, double uncertainty) {
   const uint32_t sums = std::min(
       FirstSums(mean, uncertainty, margin, shape.groups == 1), kMaxSums);
   report_.expected_left = d * std::exp2(-slack);
-  if (shape.groups == 1 && !filtered && finish_ == probe_.get() &&
-      finish_ != nullptr) {
-    finish_ = probe_.get();
+  if (shape.groups == 1 && !filtered && current_sketch_ == probe_.get() &&
+      current_sketch_ != nullptr) {
+    current_sketch_ = probe_.get();
     const uint32_t count =
-        std::max(sums, finish_->sums() + 1) - finish_->sums();
+        std::max(sums, current_sketch_->sums() + 1) - current_sketch_->sums();
     report_.plan += ", extended by " + std::to_string(count);
     std::string body;
-    finish_->AppendSums(count, &body);
+    current_sketch_->AppendSums(count, &body);
     Send(ExchangeKind::kExtend, body);
     return;
   }
-  report_.plan += Text(", finish d~%.0f", d) + " in " +
+  report_.plan += Text(", sketch d~%.0f", d) + " in " +
                   std::to_string(shape.groups) + " groups of " +
                   std::to_string(shape.bits) + " bits, " + std::to_string(sums);
-  sketch_ = std::make_unique<FinishSender>(open(), shape);
-  finish_ = sketch_.get();
+  sketch_ = std::make_unique<SketchSender>(open(), shape);
+  current_sketch_ = sketch_.get();
   std::string body;
   PutIdShape(shape, &body);
-  finish_->AppendSums(sums, &body);
+  current_sketch_->AppendSums(sums, &body);
   Send(ExchangeKind::kSketch, body);
 }
 

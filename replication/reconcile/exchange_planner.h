@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "replication/reconcile/exchange_finish.h"
 #include "replication/reconcile/exchange_header.h"
 #include "replication/reconcile/exchange_parities.h"
 #include "replication/reconcile/exchange_side.h"
+#include "replication/reconcile/exchange_sketch.h"
 
 namespace rocksync {
 
@@ -55,9 +55,9 @@ class ExchangePlanner final : public ExchangeSide {
   absl::Status SendMoreParities(std::string_view body);
   absl::Status ReceiveExplained(std::string_view body);
 
-  // Starts the finish for about `d` differences, known up to a share
+  // Sends a sketch for about `d` differences, known up to a share
   // `uncertainty`.
-  void StartFinish(double d, double uncertainty);
+  void SendSketch(double d, double uncertainty);
   // Return about how many of our (their) elements are missing on the other side
   // and no filter has found yet.
   double LeftHere() const;
@@ -67,9 +67,9 @@ class ExchangePlanner final : public ExchangeSide {
   bool PlansRetry(double d) const;
   double peer_size() const { return static_cast<double>(peer_count_); }
 
-  std::unique_ptr<FinishSender> probe_;
-  std::unique_ptr<FinishSender> sketch_;
-  FinishSender* finish_ = nullptr;
+  std::unique_ptr<SketchSender> probe_;
+  std::unique_ptr<SketchSender> sketch_;
+  SketchSender* current_sketch_ = nullptr;
   std::unique_ptr<ParitySender> parities_;
   std::unique_ptr<KeyParitySender> key_parities_;
   double key_surplus_ = 0;

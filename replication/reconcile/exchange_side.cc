@@ -38,7 +38,7 @@ ExchangeSide::ExchangeSide(Role role, const ExchangeContext& context)
     report_.plan = "one side is empty";
     std::vector<uint32_t> all(mine_.size());
     for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
-    Finish(std::move(all));
+    End(std::move(all));
   }
 }
 
@@ -51,7 +51,7 @@ bool ExchangeSide::NextPayload(std::string* out) {
   const size_t before = out->size();
   if (!outbox_.empty()) {
     out->append(outbox_.Pop());
-    report_.finish_bytes += out->size() - before;
+    report_.sketch_bytes += out->size() - before;
     return true;
   }
   if (!filter_sent_) {
@@ -71,7 +71,7 @@ bool ExchangeSide::NextPayload(std::string* out) {
 }
 
 absl::Status ExchangeSide::Receive(std::string_view payload) {
-  if (finished_) return absl::InvalidArgumentError("payload after the end");
+  if (ended_) return absl::InvalidArgumentError("payload after the end");
   const size_t size = payload.size();
   bool complete = false;
   const absl::Status status = inbox_.Add(payload, &complete);
@@ -82,7 +82,7 @@ absl::Status ExchangeSide::Receive(std::string_view payload) {
     if (!complete) return absl::InvalidArgumentError("filter slice cut");
     return ReceiveFilter(kind, inbox_.body());
   }
-  report_.finish_bytes += size;
+  report_.sketch_bytes += size;
   if (filter_in_ != nullptr) {
     return absl::InvalidArgumentError("filter interrupted");
   }
@@ -114,7 +114,7 @@ absl::Status ExchangeSide::ReceiveFilter(ExchangeKind kind,
   filter_in_.reset();
   found_by_filter_ = static_cast<uint64_t>(
       std::count(filtered_.begin(), filtered_.end(), true));
-  open_.reset();  // the finish compares fewer elements now
+  open_.reset();  // a sketch compares fewer elements now
   return OnFilter(filter_in_head_);
 }
 
@@ -144,17 +144,17 @@ void ExchangeSide::Close(const std::vector<uint32_t>& ordinals) {
   for (const uint32_t ordinal : ordinals) filtered_[ordinal] = true;
   found_by_filter_ = static_cast<uint64_t>(
       std::count(filtered_.begin(), filtered_.end(), true));
-  open_.reset();  // the finish compares fewer elements now
+  open_.reset();  // a sketch compares fewer elements now
 }
 
-void ExchangeSide::Finish(std::vector<uint32_t> found) {
+void ExchangeSide::End(std::vector<uint32_t> found) {
   for (uint32_t i = 0; found_by_filter_ > 0 && i < filtered_.size(); ++i) {
     if (filtered_[i]) found.push_back(i);
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   missing_ = std::move(found);
-  finished_ = true;
+  ended_ = true;
 }
 
 ParityShape ExchangeSide::EstimateShape() const {

@@ -59,7 +59,7 @@ class ExchangeSide : public Exchange {
  public:
   bool NextPayload(std::string* out) final;
   absl::Status Receive(std::string_view payload) final;
-  bool done() const final { return finished_ && !Speaking(); }
+  bool done() const final { return ended_ && !Speaking(); }
   const std::vector<uint32_t>& missing_there() const final { return missing_; }
   const ExchangeReport& report() const final { return report_; }
 
@@ -80,11 +80,11 @@ class ExchangeSide : public Exchange {
   void Close(const std::vector<uint32_t>& ordinals);
   // Marks, by ordinal, the elements that take no further part.
   const std::vector<bool>& closed() const { return filtered_; }
-  // Releases the set that the finish compares, until it is asked for again.
+  // Releases the set that a sketch compares, until it is asked for again.
   void ReleaseOpen() { open_.reset(); }
   // Ends the exchange once everything queued is sent: missing_there() becomes
   // what the filters found and `found`.
-  void Finish(std::vector<uint32_t> found);
+  void End(std::vector<uint32_t> found);
 
   // An estimate begins with parities of all elements. If one side has much
   // more, much depends on whether nearly all differences are on that side:
@@ -133,9 +133,9 @@ class ExchangeSide : public Exchange {
   std::unique_ptr<FilterSender> filter_out_;
   FilterHead filter_in_head_;
   std::unique_ptr<FilterTester> filter_in_;
-  std::vector<bool> filtered_;  // by ordinal: found missing before the finish
+  std::vector<bool> filtered_;  // by ordinal: found missing before the sketch
   std::unique_ptr<KeyedSet> open_;
-  bool finished_ = false;
+  bool ended_ = false;
   std::vector<uint32_t> missing_;
 };
 

@@ -72,14 +72,15 @@ uint32_t FirstPairs(double mean, Prefer prefer, bool single) {
   const double pairs = hurry    ? mean * (1 + error) + 2 * spread
                        : single ? mean * kFirstShareOfSingle
                                 : mean * kFirstShare + spread / 2;
-  return std::min(static_cast<uint32_t>(std::ceil(pairs)) + 1, kMaxSymbolPairs);
+  return std::min(static_cast<uint32_t>(std::ceil(pairs)) + 1,
+                  kMaxSyndromePairs);
 }
 
 // Returns the pairs of syndromes of a probe: hardly ever too few, if it is
 // known about how many leaves differ.
 uint32_t ProbePairs(double expected) {
   const double pairs = expected + kProbeDeviations * std::sqrt(expected);
-  return kProbePairs +
+  return kProbeSyndromePairs +
          static_cast<uint32_t>(std::ceil(std::min(pairs, kMaxOfProbe)));
 }
 
@@ -119,13 +120,13 @@ bool LeafSearch::NextPayload(std::string* out) {
 void LeafSearch::Send(LeafSearchKind kind, std::string_view body) {
   outgoing_.assign(1, static_cast<char>(kind));
   outgoing_.append(body);
-  report_.finish_bytes += outgoing_.size();
+  report_.sketch_bytes += outgoing_.size();
 }
 
 absl::Status LeafSearch::Receive(std::string_view payload) {
   if (done_ || !outgoing_.empty()) return BadSearch("out of turn");
   if (payload.empty()) return BadSearch("empty payload");
-  report_.finish_bytes += payload.size();
+  report_.sketch_bytes += payload.size();
   const auto kind = static_cast<LeafSearchKind>(payload[0]);
   const std::string_view body = payload.substr(1);
   switch (kind) {
@@ -133,7 +134,7 @@ absl::Status LeafSearch::Receive(std::string_view payload) {
       return ReceiveProbe(body);
     case LeafSearchKind::kEstimate:
       return ReceiveEstimate(body);
-    case LeafSearchKind::kSums:
+    case LeafSearchKind::kSyndromes:
       return ReceiveSums(body);
     case LeafSearchKind::kMore:
       return ReceiveMore(body);
@@ -272,7 +273,7 @@ void LeafSearch::SendSums(const LeafEstimate& estimate) {
   report_.plan = absl::StrCat(
       "leaves: estimate ", static_cast<uint64_t>(std::llround(differing)), ", ",
       shape_.groups(), " groups of ", shape_.bits(), " bits, ", pairs_);
-  Send(LeafSearchKind::kSums, body);
+  Send(LeafSearchKind::kSyndromes, body);
 }
 
 absl::Status LeafSearch::ReceiveSums(std::string_view body) {
@@ -352,7 +353,7 @@ void LeafSearch::Decode(std::span<const uint32_t> theirs, uint32_t first) {
   const bool in_vain = passes_ > kMaxPassesInVain &&
                        open_.size() == shape_.groups() &&
                        shape_.groups() >= kManyGroups;
-  if (passes_ > kMaxSearchPasses || pairs_ == kMaxSymbolPairs || in_vain) {
+  if (passes_ > kMaxSearchPasses || pairs_ == kMaxSyndromePairs || in_vain) {
     for (const OpenGroup& open : open_) TakeWhole(open.group);
     open_.clear();
     return;
@@ -379,7 +380,7 @@ void LeafSearch::AskForMore(std::span<const uint32_t> decoded) {
     wanted = std::max(wanted, static_cast<uint32_t>(kGrowthLater * pairs_));
   }
   ++asked_;
-  more_.pairs = std::min(wanted, kMaxSymbolPairs);
+  more_.pairs = std::min(wanted, kMaxSyndromePairs);
 }
 
 bool LeafSearch::TakeGroup(uint32_t group,

@@ -35,7 +35,8 @@ void PutProbe(const std::vector<uint32_t>& syndromes, int bits,
 absl::Status GetProbe(std::string_view body, int bits, size_t parity_bytes,
                       std::vector<uint32_t>* syndromes,
                       std::string_view* parities) {
-  const size_t least = (2 * kProbePairs * static_cast<size_t>(bits) + 7) / 8;
+  const size_t least =
+      (2 * kProbeSyndromePairs * static_cast<size_t>(bits) + 7) / 8;
   if (body.size() < least + parity_bytes) return BadSearch("truncated probe");
   const std::string_view packed = body.substr(0, body.size() - parity_bytes);
   *parities = body.substr(packed.size());
@@ -74,8 +75,8 @@ absl::Status GetFineParities(std::string_view* body, uint32_t leaves,
 
 absl::Status GetSyndromes(std::string_view body, int bits, size_t groups,
                           uint32_t known, std::vector<uint32_t>* syndromes) {
-  const absl::Status status =
-      UnpackSums(body, bits, groups, 2 * (kMaxSymbolPairs - known), syndromes);
+  const absl::Status status = UnpackSums(
+      body, bits, groups, 2 * (kMaxSyndromePairs - known), syndromes);
   if (!status.ok()) return status;
   if (syndromes->size() % (2 * groups) != 0) {
     return BadSearch("an odd number of syndromes");
@@ -92,7 +93,7 @@ void PutMore(const MoreSyndromes& more, std::string* out) {
 absl::Status GetMore(std::string_view body, size_t groups, uint32_t known,
                      MoreSyndromes* more) {
   uint64_t pairs = 0;
-  if (!GetVarint64(&body, kMaxSymbolPairs, &pairs) || pairs <= known) {
+  if (!GetVarint64(&body, kMaxSyndromePairs, &pairs) || pairs <= known) {
     return BadSearch("not a number of further syndromes");
   }
   if (body.size() != (groups + 7) / 8) {

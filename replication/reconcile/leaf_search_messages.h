@@ -17,18 +17,18 @@
 namespace rocksync {
 
 enum class LeafSearchKind : uint8_t {
-  kProbe = 0,     // initiator: syndromes of one group of all leaves
-  kEstimate = 1,  // responder: parities; the probe did not decode
-  kSums = 2,      // either: the number of groups, and first syndromes of each
-  kMore = 3,      // either: asks for more syndromes of failed groups
-  kRest = 4,      // either: the syndromes that kMore asked for
+  kProbe = 0,      // initiator: syndromes of one group of all leaves
+  kEstimate = 1,   // responder: parities; the probe did not decode
+  kSyndromes = 2,  // either: the number of groups, and first syndromes of each
+  kMore = 3,       // either: asks for more syndromes of failed groups
+  kRest = 4,       // either: the syndromes that kMore asked for
 };
 
 // The fewest pairs of syndromes of a probe: two for leaves and one to check
 // them.
-inline constexpr uint32_t kProbePairs = 3;
+inline constexpr uint32_t kProbeSyndromePairs = 3;
 // The most pairs of syndromes of a group.
-inline constexpr uint32_t kMaxSymbolPairs = 256;
+inline constexpr uint32_t kMaxSyndromePairs = 256;
 
 // How a search cuts `leaves` leaves, a power of two, into groups.
 struct SymbolShape {
@@ -43,23 +43,22 @@ struct SymbolShape {
   int bits() const;
 };
 
-// kProbe: kProbePairs pairs of syndromes or more, as many as the length holds |
-// parities of `parity_bytes`, which may be 0.
+// kProbe: kProbeSyndromePairs pairs of syndromes or more, as many as the length
+// holds | parities of `parity_bytes`, which may be 0.
 void PutProbe(const std::vector<uint32_t>& syndromes, int bits,
               std::string_view parities, std::string* out);
 absl::Status GetProbe(std::string_view body, int bits, size_t parity_bytes,
                       std::vector<uint32_t>* syndromes,
                       std::string_view* parities);
 
-// kSums: group_bits (1) | of several groups: expected (varint), about how many
-// leaves differ, and FineParitiesOfLeaves(expected).bytes() of parities, or 0 |
-// syndromes, equally many of each group, group after group. Those of a single
-// group follow on the probe's if the initiator sends them; several groups may
-// have none.
-// kRest: syndromes of each group that was asked for, as many as were wanted.
-// The number of syndromes of a group follows from the length. It is even and at
-// least 2; with `known` pairs before them there are at most kMaxSymbolPairs
-// pairs.
+// kSyndromes: group_bits (1) | of several groups: expected (varint), about how
+// many leaves differ, and FineParitiesOfLeaves(expected).bytes() of parities,
+// or 0 | syndromes, equally many of each group, group after group. Those of a
+// single group follow on the probe's if the initiator sends them; several
+// groups may have none. kRest: syndromes of each group that was asked for, as
+// many as were wanted. The number of syndromes of a group follows from the
+// length. It is even and at least 2; with `known` pairs before them there are
+// at most kMaxSyndromePairs pairs.
 absl::Status GetGroupBits(std::string_view* body, SymbolShape* shape);
 FineShape FineParitiesOfLeaves(uint64_t expected);
 // Leaves `parities` empty and sets `*expected` to 0 if there are none.

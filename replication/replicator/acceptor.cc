@@ -9,7 +9,7 @@
 #include "replication/peering/admission.h"
 #include "replication/peering/stream_runner.h"
 #include "replication/replicator/connection_threads.h"
-#include "replication/session/messages.h"
+#include "replication/session/message_type.h"
 
 namespace rocksync {
 namespace {

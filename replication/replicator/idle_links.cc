@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "replication/replicator/connection_threads.h"
-#include "replication/session/messages.h"
+#include "replication/session/message_type.h"
 
 namespace rocksync {
 

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "replication/base/status.h"
 #include "replication/peering/monotonic_ms.h"
 #include "replication/store/store.h"
 #include "replication/store/store_access.h"
@@ -52,7 +53,7 @@ rocksdb::Status Scrubber::Start() {
   try {
     thread_ = std::thread([this] { Run(); });
   } catch (const std::system_error& e) {
-    return rocksdb::Status::Aborted("cannot start a thread", e.what());
+    return NoThread(e.what());
   }
   return s;
 }

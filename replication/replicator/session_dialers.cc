@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "replication/base/status.h"
 #include "replication/peering/monotonic_ms.h"
 #include "replication/replicator/schedule.h"
 
@@ -34,9 +35,8 @@ SessionDialers::SessionDialers(ReplicatorContext* replica, uint64_t seed)
 rocksdb::Status SessionDialers::Start() {
   const std::lock_guard lock(mutex_);
   KeepOneFree();
-  return threads_.empty()
-             ? rocksdb::Status::Aborted("cannot start a thread that dials")
-             : rocksdb::Status::OK();
+  return threads_.empty() ? NoThread("none to dial peers")
+                          : rocksdb::Status::OK();
 }
 
 PeerList::Change SessionDialers::SetPeers(

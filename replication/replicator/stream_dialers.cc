@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "replication/base/status.h"
 #include "replication/peering/dial_link.h"
 #include "replication/peering/monotonic_ms.h"
 #include "replication/peering/stream_runner.h"
@@ -33,7 +34,7 @@ Status StartThread(std::thread* thread, std::function<void()> body) {
   try {
     *thread = std::thread(std::move(body));
   } catch (const std::system_error& error) {
-    return Status::Aborted("cannot start a thread", error.what());
+    return NoThread(error.what());
   }
   return Status::OK();
 }

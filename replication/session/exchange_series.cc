@@ -147,7 +147,7 @@ std::optional<Candidates> ExchangeSeries::TakeCandidates() {
   Explain(report);
   return Candidates{
       exchange->missing_there(),
-      report.finish_bytes > 0 && !report.leaves_keys,
+      report.sketch_bytes > 0 && !report.leaves_keys,
       {report.estimated_differences, report.estimated_overwritten},
       std::move(by_leaf)};
 }

@@ -74,45 +74,7 @@ absl::Status DecodeWantBitmap(std::string_view body, std::vector<bool>* wants) {
 }
 
 // The names of messages, by type from 1.
-constexpr std::array<std::string_view, kMaxMessageType + 1> kMessageNames = {
-    "unknown message",
-    "Hello",
-    "Equal",
-    "Differs",
-    "Locate",
-    "LeafBatch",
-    "Summary",
-    "Payload",
-    "Pass",
-    "Offers",
-    "Wants",
-    "Values",
-    "Chunk",
-    "Pairs",
-    "Abandon",
-    "End",
-    "Setup",
-    "Confirm",
-    "Refusal",
-    "Claims",
-    "Holdings",
-    "Announcement",
-    "AuthHello",
-    "Challenge",
-    "Request",
-    "Reply",
-    "Heartbeat",
-    "Proof",
-    "Farewell",
-    "Clone",
-    "StreamOpen"};
-
 }  // namespace
-
-std::string_view MessageName(MessageType type) {
-  const auto number = static_cast<size_t>(type);
-  return kMessageNames[number < kMessageNames.size() ? number : 0];
-}
 
 absl::Status Malformed(MessageType type, std::string_view what) {
   const std::string_view name = MessageName(type);

@@ -1,9 +1,5 @@
 // The messages of a session as bytes. docs/protocol.md describes them in prose.
 //
-//   message = head (1 byte) | body
-//   head    = bits 0..4 type, bits 5 and 6 flags of the type,
-//             bit 7: the last message of this side's turn
-//
 // Encoders append. Decoders take the whole body, bound every count before
 // anything is allocated, and refuse bytes that are left over; their errors name
 // what is wrong.
@@ -18,60 +14,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "replication/session/message_type.h"
 #include "sketch/element/digest.h"
 
 namespace rocksync {
-
-// The type of a message: what its sender says. "The peer" is its receiver.
-enum class MessageType : uint8_t {
-  kHello = 1,      // a session begins: what the sender holds
-  kEqual = 2,      // the sender holds what the peer summarised
-  kDiffers = 3,    // the sender holds something else; it initiates an exchange
-  kLocate = 4,     // the sender holds something else; it locates the leaves
-  kLeafBatch = 5,  // leaves to compare next, and what the sender holds there
-  kSummary = 6,    // what the sender holds after this round
-  kPayload = 7,    // one payload of the running exchange
-  kPass = 8,       // nothing to say in this turn
-  kOffers = 9,     // pairs by key and version
-  kWants = 10,     // which offers of the peer's last turn the sender wants
-  kValues = 11,    // the values that the peer wanted, in order
-  kChunk = 12,     // the beginning of a large value
-  kPairs = 13,     // whole pairs that were not asked for
-  kAbandon = 14,   // the sides differ, but only by what one of them refuses
-  kEnd = 15,       // the session is over, without a proof
-  kSetup = 16,     // these three: see setup.h
-  kConfirm = 17,
-  kRefusal = 18,
-  kClaims = 19,    // comparing only: what the sender holds of some keys
-  kHoldings = 20,  // comparing only: held of the peer's latest claims
-  // Between sessions: see tombstone_gc.h.
-  kAnnouncement = 21,
-  kAuthHello = 22,  // these two, kProof and kFarewell: see authentication.h
-  kChallenge = 23,
-  kRequest = 24,  // these two: see admin_messages.h
-  kReply = 25,
-  // During a session, but not part of it: the sender has the turn and still
-  // works on it.
-  kHeartbeat = 26,
-  kProof = 27,
-  kFarewell = 28,
-  kClone = 29,  // all messages of a clone: see clone_messages.h
-  // In place of the first session: see stream_messages.h.
-  kStreamOpen = 30,
-};
-inline constexpr uint8_t kMaxMessageType = 30;
-
-// Returns the name of a type for error messages, e.g. "Offers".
-std::string_view MessageName(MessageType type);
-
-// Returns whether messages of this type ship or list pairs: see round_work.h.
-constexpr bool IsOfWork(MessageType type) {
-  return (type >= MessageType::kOffers && type <= MessageType::kPairs) ||
-         type == MessageType::kClaims || type == MessageType::kHoldings;
-}
-
-inline constexpr uint8_t kTypeMask = 0x1f;
-inline constexpr uint8_t kLastOfTurn = 0x80;
 
 // Flags of kHello: the sender prefers few round trips; an options byte follows
 // the digest.

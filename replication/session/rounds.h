@@ -16,7 +16,7 @@
 #include "replication/session/exchange_series.h"
 #include "replication/session/leaf_batch.h"
 #include "replication/session/listing.h"
-#include "replication/session/messages.h"
+#include "replication/session/message_type.h"
 #include "replication/session/round_work.h"
 #include "replication/session/session_snapshot.h"
 #include "replication/session/turn.h"

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "replication/reconcile/exchange_finish.h"
+#include "replication/reconcile/exchange_sketch.h"
 #include "replication/session/comparison.h"
 #include "replication/session/messages.h"
 #include "replication/session/opening.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "replication/session/messages.h"
+#include "replication/session/message_type.h"
 
 namespace rocksync {
 

@@ -10,7 +10,7 @@
 #include "replication/base/status.h"
 #include "replication/session/acceptance.h"
 #include "replication/session/conflict.h"
-#include "replication/store/upkeep/pair_check.h"
+#include "replication/store/upkeep/examination.h"
 #include "replication/store/write/callback_scope.h"
 #include "replication/store/write/write_stall.h"
 
@@ -126,10 +126,10 @@ absl::Status Applier::Apply(std::span<const Pair> pairs,
         "a lock: " +
         status.ToString());
   }
-  if (status.IsTryAgain()) {
+  if (unindexed) {
     index_build_->NoticeForeignWrites();
+    return InProgress(index_build_->Progress());
   }
-  if (unindexed) return InProgress(index_build_->Progress());
   if (!status.ok()) return ToAbsl(status);
   held_back_->Count(
       std::count(outcomes->begin(), outcomes->end(), ApplyOutcome::kHeldBack));
@@ -152,7 +152,7 @@ Status Applier::ApplyOnce(Batch* batch) {
   Place(batch);
   if (batch->sender.replica_id != 0 && batch->terms.epoch > 0) {
     // SetMembers holds the members' lock and then all stripes.
-    const Status taken = membership_->TakeFrom(
+    const Status taken = membership_->RecordSender(
         batch->sender, batch->terms.epoch, batch->latest_of_sender);
     if (!taken.ok()) return taken;
   }

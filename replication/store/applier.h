@@ -22,6 +22,11 @@
 namespace rocksync {
 
 // Decides which pairs win, and writes those. Thread-safe.
+//
+// Up to three things are written, in this order: the sender's incarnation, if a
+// member list is set; the lease, if a pair is later than it; one batch with the
+// pairs and, behind them, their entries. If the power goes after the first or
+// second, the pairs come again.
 class Applier {
  public:
   Applier(IndexedDB* indexed, IndexBuild* index_build, Membership* membership,

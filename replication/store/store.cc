@@ -363,7 +363,7 @@ Status Store::Close() {
   indexed_.SetClosed();
   indexed_.feeds()->Close();
   // Recorded, so that the next opening goes on with what has to be compared.
-  const Status noticed = index_build_.DealWithForeignWrites(/*may_wait=*/true);
+  const Status noticed = index_build_.RecheckForeignWrites(/*may_wait=*/true);
   files()->Stop();
   index_build_.Stop();
   sweep_.Stop();

@@ -26,7 +26,7 @@ IndexedDB* StoreAccess::IndexedOf(ReplicatedDB* db) {
   return db->store_->indexed();
 }
 
-ChangeLog* StoreAccess::ChangesOf(ReplicatedDB* db) {
+ChangeBuffer* StoreAccess::ChangesOf(ReplicatedDB* db) {
   return db->store_->indexed()->changes();
 }
 

@@ -21,7 +21,7 @@
 
 namespace rocksync {
 
-class ChangeLog;
+class ChangeBuffer;
 class IndexedDB;
 class Membership;
 class PeerMemory;
@@ -77,7 +77,7 @@ class StoreAccess {
   static IndexedDB* IndexedOf(ReplicatedDB* db);
   static std::shared_ptr<ReplicatorClaim> ClaimOf(ReplicatedDB* db);
   // Valid as long as `db`.
-  static ChangeLog* ChangesOf(ReplicatedDB* db);
+  static ChangeBuffer* ChangesOf(ReplicatedDB* db);
 
   // Implements ReplicatedDB::Open. `predecessor`: see OpenIndexed.
   static rocksdb::Status Open(

@@ -95,7 +95,7 @@ Status OutgoingChanges::SendChanges(size_t max_bytes) {
 Status OutgoingChanges::Encode(uint64_t* left_out) {
   const uint64_t now_ms = host_->NowMs();
   const uint64_t peer_id = host_->facts().peer_id;
-  for (const LoggedChange& change : taken_.changes) {
+  for (const BufferedChange& change : taken_.changes) {
     if (change.left_out) {
       // Which replicas have it need not be known: the session finds out.
       *left_out += change.source != peer_id;
@@ -123,7 +123,7 @@ Status OutgoingChanges::Encode(uint64_t* left_out) {
   return absl::OkStatus();
 }
 
-Status OutgoingChanges::EncodeOne(const LoggedChange& change, ShortHash hash,
+Status OutgoingChanges::EncodeOne(const BufferedChange& change, ShortHash hash,
                                   Spread::Way way) {
   switch (way) {
     case Spread::Way::kNone:

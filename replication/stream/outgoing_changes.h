@@ -47,7 +47,7 @@ class OutgoingChanges {
   absl::Status SendWhatIsDue();
   absl::Status SendChanges(size_t max_bytes);
   absl::Status Encode(uint64_t* left_out);
-  absl::Status EncodeOne(const LoggedChange& change, ShortHash hash,
+  absl::Status EncodeOne(const BufferedChange& change, ShortHash hash,
                          Spread::Way way);
   absl::Status SendLists();
   absl::Status SendList(StreamMessageType type, std::vector<uint64_t> list);
@@ -60,7 +60,7 @@ class OutgoingChanges {
   uint64_t SilentUntilMs() const;
 
   StreamHost* const host_;
-  LogBatch taken_;
+  ChangeBatch taken_;
   ChangesEncoder encoder_;
   uint64_t last_sent_ms_ = 0;
   uint64_t oldest_ms_ = 0;        // of the changes taken last

@@ -19,16 +19,16 @@ namespace rocksync {
 class StreamDues {
  public:
   // Records that so many changes, the oldest made at `oldest_ms`, were taken
-  // from the log and are in hand until the next call; 0: all are dealt with.
+  // from the buffer and are in hand until the next call; 0: all are dealt with.
   void TookFromLog(uint64_t changes, uint64_t oldest_ms);
   // Records that a message of kChanges of so many bytes is sent, which deals
-  // with so many changes of the log, the oldest made at `oldest_ms`.
+  // with so many changes of the buffer, the oldest made at `oldest_ms`.
   void Sent(uint64_t bytes, uint64_t changes, uint64_t oldest_ms);
   // Records that the peer has taken so many bytes. Returns false if that is
   // more than is under way.
   bool Taken(uint64_t bytes);
   uint64_t bytes_under_way() const { return bytes_sent_ - bytes_taken_; }
-  // The number of changes of the log that are under way or in hand, and when
+  // The number of changes of the buffer that are under way or in hand, and when
   // the oldest was made.
   uint64_t changes_under_way() const;
   uint64_t oldest_under_way_ms() const;  // UINT64_MAX: none is
@@ -65,7 +65,7 @@ class StreamDues {
   };
 
   std::deque<UnderWay> under_way_;
-  uint64_t in_hand_ = 0;  // taken from the log, and not sent yet
+  uint64_t in_hand_ = 0;  // taken from the buffer, and not sent yet
   uint64_t in_hand_since_ms_ = kNever;
   uint64_t bytes_sent_ = 0;   // of messages of kChanges
   uint64_t bytes_taken_ = 0;  // of these, by the peer

@@ -30,8 +30,8 @@ struct StreamFacts {
   StreamOpen theirs;
 };
 
-// A change of the log. The views do not own their bytes.
-struct LoggedChange {
+// A change of the buffer. The views do not own their bytes.
+struct BufferedChange {
   uint32_t family = 0;  // ordinal in the family list agreed at set-up
   std::string_view key;
   Version version;
@@ -41,9 +41,9 @@ struct LoggedChange {
   bool left_out = false;  // too large: its value, or its key too, is not here
 };
 
-struct LogBatch {
-  std::vector<LoggedChange> changes;
-  uint64_t lost = 0;       // changes before these that the log had to let go
+struct ChangeBatch {
+  std::vector<BufferedChange> changes;
+  uint64_t lost = 0;       // changes before these that the buffer had to let go
   uint64_t last = 0;       // number of the last change
   uint64_t oldest_ms = 0;  // when the first was made
 };
@@ -59,11 +59,11 @@ class StreamHost {
   // Returns a monotonic time, in milliseconds.
   virtual uint64_t NowMs() const = 0;
 
-  // For the sending half. Takes the next changes of the log, about `max_bytes`
-  // of keys and values, at least one if there is any; valid until the next
-  // call. Returns Unavailable if one is of a family that the set-up did not
-  // know.
-  virtual absl::Status Take(size_t max_bytes, LogBatch* taken) = 0;
+  // For the sending half. Takes the next changes of the buffer, about
+  // `max_bytes` of keys and values, at least one if there is any; valid until
+  // the next call. Returns Unavailable if one is of a family that the set-up
+  // did not know.
+  virtual absl::Status Take(size_t max_bytes, ChangeBatch* taken) = 0;
   // For the sending half. Returns once all changes up to this number, or
   // everything that is there, are durable. Does nothing if
   // ReplicatorOptions::stream_syncs is false.

@@ -1,5 +1,5 @@
 // A set of elements in the order of their places under one mapping, and the
-// short ids by which an exact finish knows them.
+// short ids by which a sketch knows them.
 
 #ifndef ROCKSYNC_SKETCH_PINSKETCH_KEYED_SET_H_
 #define ROCKSYNC_SKETCH_PINSKETCH_KEYED_SET_H_

@@ -144,7 +144,7 @@ IdShape ChooseIdShape(uint64_t n, double d, int slack) {
   return shape;
 }
 
-double FinishBits(double n, double d, int slack) {
+double SketchBits(double n, double d, int slack) {
   if (d < 1) return 0;
   const double request = 0.5 * (std::log2(std::max(2 * n / d, 1.0)) + 1.5);
   const double bits =
@@ -154,7 +154,7 @@ double FinishBits(double n, double d, int slack) {
 
 FilterPlan PlanFilters(double n1, double m1, double n2, double m2, int slack) {
   FilterPlan none;
-  none.bits = FinishBits(std::max(n1, n2), m1 + m2, slack);
+  none.bits = SketchBits(std::max(n1, n2), m1 + m2, slack);
   FilterPlan best = none;
   for (const RateCost& first : RateCosts()) {
     const double first_bits = FilterBits(n1, first);
@@ -167,7 +167,7 @@ FilterPlan PlanFilters(double n1, double m1, double n2, double m2, int slack) {
       const double open1 = m1 * second.rate;
       const double bits =
           filter_bits +
-          FinishBits(std::max(n1 - m1 + open1, left2), open1 + open2, slack);
+          SketchBits(std::max(n1 - m1 + open1, left2), open1 + open2, slack);
       if (bits < best.bits) best = {first.rate, second.rate, bits};
     }
   }
@@ -176,13 +176,13 @@ FilterPlan PlanFilters(double n1, double m1, double n2, double m2, int slack) {
 
 double PlanLastFilter(double n, double m, double m_other, int slack) {
   const double common = std::max(n - m_other, 0.0);
-  const double none = FinishBits(std::max(n, common + m), m + m_other, slack);
+  const double none = SketchBits(std::max(n, common + m), m + m_other, slack);
   double best_bits = kWorthwhile * none;
   double best = 1;
   for (const RateCost& cost : RateCosts()) {
     if (cost.rate >= 1) continue;
     const double bits =
-        FilterBits(n, cost) + FinishBits(std::max(n, common + m * cost.rate),
+        FilterBits(n, cost) + SketchBits(std::max(n, common + m * cost.rate),
                                          m * cost.rate + m_other, slack);
     if (bits < best_bits) {
       best_bits = bits;

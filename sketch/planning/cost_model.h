@@ -31,9 +31,9 @@ double MaxSingleGroup(uint64_t n);
 IdShape ChooseIdShape(uint64_t n, double d, int slack);
 IdShape SingleGroupShape(uint64_t n, int slack);
 
-// Returns the expected bits of the exact finish for `d` differences among `n`
+// Returns the expected bits of a sketch for `d` differences among `n`
 // elements on each side, requests included.
-double FinishBits(double n, double d, int slack);
+double SketchBits(double n, double d, int slack);
 
 // The rates that a plan chooses from are 2^-(code / 4); code 0 is no filter.
 double RateFromCode(uint8_t code);
@@ -55,11 +55,11 @@ double ParityBits(double n, double missing, double surplus);
 // that only the other side has.
 double KeyPlaneBits(double n, double differing, double surplus, uint32_t plane);
 
-// A plan of filters before the finish. A rate of 1 means no filter.
+// A plan of filters before the sketch. A rate of 1 means no filter.
 struct FilterPlan {
   double first_rate = 1;   // of the filter of the side that speaks first
   double second_rate = 1;  // of the other's, over what the first left open
-  double bits = 0;         // of filters and the finish
+  double bits = 0;         // of filters and the sketch
 };
 
 // Plans filters over a grid of rates. The first and the second side hold n1 and

@@ -61,7 +61,7 @@ class Host final : public SpreadingHost {
 
   void Write(uint8_t key, uint8_t what) {
     keys_.push_back(std::string(1, static_cast<char>(key)));
-    LoggedChange change;
+    BufferedChange change;
     change.family = what % kFamilies;
     change.key = keys_.back();
     change.version = {++last_, kSelf};
@@ -86,7 +86,7 @@ class Host final : public SpreadingHost {
   // StreamHost.
   const StreamFacts& facts() const override { return facts_; }
   uint64_t NowMs() const override { return now_ms_; }
-  absl::Status Take(size_t max_bytes, LogBatch* taken) override {
+  absl::Status Take(size_t max_bytes, ChangeBatch* taken) override {
     taken->changes = std::exchange(log_, {});
     taken_keys_ = std::exchange(keys_, {});
     taken->lost = std::exchange(lost_, 0);
@@ -147,7 +147,7 @@ class Host final : public SpreadingHost {
   // The log's keys stay where they are until the next Take.
   std::deque<std::string> keys_;
   std::deque<std::string> taken_keys_;
-  std::vector<LoggedChange> log_;
+  std::vector<BufferedChange> log_;
   uint64_t last_ = 0;
   uint64_t lost_ = 0;
   uint64_t missed_ = 0;

@@ -24,7 +24,7 @@
 #include "replication/replicator/redial_pause.h"
 #include "replication/replicator/schedule.h"
 #include "replication/session/session.h"
-#include "replication/store/write/change_log.h"
+#include "replication/store/write/change_buffer.h"
 #include "tests/simulation/cluster.h"
 #include "tests/simulation/memory_account.h"
 #include "tests/simulation/memory_storage.h"
@@ -127,7 +127,7 @@ class Cluster {
     uint64_t syncs_seen = 0;
     uint64_t ticks = 0;  // only the last one asked for counts
     // With streams, as long as it is up:
-    std::unique_ptr<ChangeLog> log;
+    std::unique_ptr<ChangeBuffer> buffer;
     std::unique_ptr<Streams> streams;
     std::vector<StreamDialing> stream_dialing;
     std::vector<std::pair<Link*, int>> open_streams;  // and which side it is

@@ -247,7 +247,7 @@ std::unique_ptr<RecordingView> Cluster::NewView(
       std::make_unique<RecordingView>(replica->storage.get(), terms, faults);
   view->set_on_apply([this, replica, peer](const Pair& pair) {
     truth_.Applied(pair, WallMs(*replica), kMaxAheadMs, IsFenced(*replica));
-    if (replica->log && replica->log->passes_on(peer)) {
+    if (replica->buffer && replica->buffer->passes_on(peer)) {
       AppendChange(replica, pair, peer);
     }
   });
@@ -261,7 +261,7 @@ std::unique_ptr<RecordingView> Cluster::NewView(
             latest = std::max(latest, pair.version.time);
           }
         }
-        return replica->membership->TakeFrom(peer, incarnation, latest);
+        return replica->membership->RecordSender(peer, incarnation, latest);
       });
   return view;
 }

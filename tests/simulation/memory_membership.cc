@@ -118,9 +118,9 @@ absl::Status MemoryMembership::Agree(const GcState& said, uint64_t peer_id,
   return absl::OkStatus();
 }
 
-absl::Status MemoryMembership::TakeFrom(uint64_t peer_id,
-                                        const IncarnationId& incarnation,
-                                        uint64_t latest) {
+absl::Status MemoryMembership::RecordSender(uint64_t peer_id,
+                                            const IncarnationId& incarnation,
+                                            uint64_t latest) {
   if (fault_ == MemberFault::kTakeClonesForOne) return absl::OkStatus();
   GcState next = Now();
   if (!next.RecordSource(peer_id, incarnation, latest)) {

@@ -49,8 +49,8 @@ class MemoryMembership {
   absl::Status Agree(const GcState& said, uint64_t peer_id,
                      const IncarnationId& incarnation, const Announcement& peer,
                      Terms* agreed);
-  absl::Status TakeFrom(uint64_t peer_id, const IncarnationId& incarnation,
-                        uint64_t latest);
+  absl::Status RecordSender(uint64_t peer_id, const IncarnationId& incarnation,
+                            uint64_t latest);
   void Proved(const Announcement& mine, uint64_t peer_id,
               const Announcement& peer);
 

@@ -9,7 +9,7 @@ namespace rocksync {
 MemoryStream::MemoryStream(Context context, StreamFacts facts)
     : context_(std::move(context)),
       facts_(std::move(facts)),
-      reader_(context_.log, context_.buffer_bytes),
+      reader_(context_.buffer, context_.buffer_bytes),
       outgoing_(this),
       incoming_(this) {}
 
@@ -27,8 +27,8 @@ uint64_t MemoryStream::NextStepMs() const {
   return more ? NowMs() : outgoing_.NextDueMs();
 }
 
-absl::Status MemoryStream::Take(size_t max_bytes, LogBatch* taken) {
-  const ChangeLog::Reader::Taken& read = reader_.Take(max_bytes);
+absl::Status MemoryStream::Take(size_t max_bytes, ChangeBatch* taken) {
+  const ChangeBuffer::Reader::Taken& read = reader_.Take(max_bytes);
   taken->lost = read.lost;
   taken->last = read.last;
   taken->changes.clear();
@@ -43,7 +43,7 @@ absl::Status MemoryStream::Take(size_t max_bytes, LogBatch* taken) {
 absl::Status MemoryStream::MakeDurable(uint64_t number) {
   if (!context_.syncs) return absl::OkStatus();
   return ToAbsl(context_.streams->sync()->Cover(
-      number, [this] { return context_.log->end(); },
+      number, [this] { return context_.buffer->end(); },
       [this] { return ToRocksDb(context_.view->Sync()); }));
 }
 

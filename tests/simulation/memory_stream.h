@@ -1,6 +1,6 @@
 // One side of a simulated stream: the production code of its two halves, over
-// storage in memory, a log of changes and the streams of its replica, which are
-// the production's, too. Threads are events of the simulation.
+// storage in memory, a buffer of changes and the streams of its replica, which
+// are the production's, too. Threads are events of the simulation.
 
 #ifndef ROCKSYNC_TESTS_SIMULATION_MEMORY_STREAM_H_
 #define ROCKSYNC_TESTS_SIMULATION_MEMORY_STREAM_H_
@@ -15,7 +15,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "replication/peering/streams.h"
-#include "replication/store/write/change_log.h"
+#include "replication/store/write/change_buffer.h"
 #include "replication/stream/incoming_changes.h"
 #include "replication/stream/outgoing_changes.h"
 #include "replication/stream/stream_host.h"
@@ -29,9 +29,9 @@ class MemoryStream final : public StreamHost, public OpenStream {
   struct Context {
     MemoryStorage* storage = nullptr;
     StorageView* view = nullptr;  // by what the set-up agreed upon
-    ChangeLog* log = nullptr;
+    ChangeBuffer* buffer = nullptr;
     Streams* streams = nullptr;
-    size_t buffer_bytes = 0;  // of the log
+    size_t buffer_bytes = 0;  // of the buffer
     bool syncs = true;        // what travels; false: a planted fault
     std::function<uint64_t()> now_ms;
     std::function<bool()> terms_hold;
@@ -41,7 +41,7 @@ class MemoryStream final : public StreamHost, public OpenStream {
     std::function<void()> wake;
     std::function<void()> close;
   };
-  // Takes what the log is told from now on.
+  // Takes what the buffer is told from now on.
   MemoryStream(Context context, StreamFacts facts);
   ~MemoryStream() override;
 
@@ -62,7 +62,7 @@ class MemoryStream final : public StreamHost, public OpenStream {
   // StreamHost.
   const StreamFacts& facts() const override { return facts_; }
   uint64_t NowMs() const override { return context_.now_ms(); }
-  absl::Status Take(size_t max_bytes, LogBatch* taken) override;
+  absl::Status Take(size_t max_bytes, ChangeBatch* taken) override;
   absl::Status MakeDurable(uint64_t number) override;
   absl::Status MakeAllDurable() override;
   absl::Status Send(std::string_view message) override {
@@ -109,7 +109,7 @@ class MemoryStream final : public StreamHost, public OpenStream {
  private:
   const Context context_;
   StreamFacts facts_;
-  ChangeLog::Reader reader_;
+  ChangeBuffer::Reader reader_;
   StreamDues dues_;
   OutgoingChanges outgoing_;
   IncomingChanges incoming_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "replication/reconcile/exchange_finish.h"
+#include "replication/reconcile/exchange_sketch.h"
 #include "sketch/pinsketch/syndrome_decoder.h"
 #include "tests/simulation/random.h"
 

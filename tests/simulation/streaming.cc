@@ -58,22 +58,22 @@ void Cluster::StartStreams(Replica* replica) {
   }
   MappingSeed seed;
   for (uint8_t& byte : seed) byte = static_cast<uint8_t>(random_.Next());
-  replica->log = std::make_unique<ChangeLog>();
-  replica->streams =
-      std::make_unique<Streams>(replica->id, options, seed, replica->log.get());
+  replica->buffer = std::make_unique<ChangeBuffer>();
+  replica->streams = std::make_unique<Streams>(replica->id, options, seed,
+                                               replica->buffer.get());
 }
 
 void Cluster::StopStreams(Replica* replica) {
   replica->streams.reset();
-  replica->log.reset();
+  replica->buffer.reset();
 }
 
 void Cluster::AppendChange(Replica* replica, const Pair& pair,
                            uint64_t source) {
-  if (!replica->log || !replica->log->attached()) return;
+  if (!replica->buffer || !replica->buffer->attached()) return;
   const Change change{pair.family,    pair.key,   pair.version,
                       pair.tombstone, pair.value, source};
-  replica->log->Append({&change, 1});
+  replica->buffer->Append({&change, 1});
   for (const auto& [link, number] : replica->open_streams) {
     WakeStream(link, number, now_ms_ + random_.Below(3));
   }
@@ -135,7 +135,7 @@ void Cluster::NewStream(Link* link, int number) {
   MemoryStream::Context context;
   context.storage = replica->storage.get();
   context.view = side.view.get();
-  context.log = replica->log.get();
+  context.buffer = replica->buffer.get();
   context.streams = replica->streams.get();
   context.buffer_bytes = shape_.stream_buffer_bytes;
   context.syncs = options_.cluster_fault != ClusterFault::kStreamUnsynced;

@@ -32,14 +32,14 @@ ForeignWrites::Finding ForeignWrites::Look(
   return Find(cancelled, &numbers, &ranges);
 }
 
-Status ForeignWrites::Deal(bool may_wait, bool quiet,
-                           const std::function<bool()>& cancelled,
-                           const Recheck& recheck) {
+Status ForeignWrites::Detect(bool may_wait, bool all_compared,
+                             const std::function<bool()>& cancelled,
+                             const Recheck& recheck) {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (may_wait) {
     lock.lock();
   } else if (!lock.try_lock()) {
-    return Status::Incomplete("somebody else looks");
+    return Status::Incomplete("another thread looks for foreign writes");
   }
   if (known_ == nullptr) return Status::OK();  // closed
   // The snapshot comes first: what is found to be ours includes all that is in
@@ -55,7 +55,7 @@ Status ForeignWrites::Deal(bool may_wait, bool quiet,
         "a write is under way, or files are being ingested");
   }
   if (finding == Finding::kNone) {
-    if (quiet) known_ = std::move(now);
+    if (all_compared) known_ = std::move(now);
     return Status::OK();
   }
   const uint64_t known = known_->get()->GetSequenceNumber();

@@ -45,13 +45,13 @@ class ForeignWrites {
   using Recheck = std::function<rocksdb::Status(
       uint64_t known, const std::vector<ForeignRange>& ranges)>;
 
-  // Looks, and calls `recheck` if there is a foreign write. `quiet`: nothing is
-  // left to be compared, so what is found to be ours now stays ours. With
-  // `may_wait` false it waits for no other thread. Returns Incomplete if it is
-  // not known yet.
-  rocksdb::Status Deal(bool may_wait, bool quiet,
-                       const std::function<bool()>& cancelled,
-                       const Recheck& recheck);
+  // Looks, and calls `recheck` if there is a foreign write. `all_compared`:
+  // nothing is left to be compared, so what is found to be ours now stays ours.
+  // With `may_wait` false it waits for no other thread. Returns Incomplete if
+  // it is not known yet.
+  rocksdb::Status Detect(bool may_wait, bool all_compared,
+                         const std::function<bool()>& cancelled,
+                         const Recheck& recheck);
 
   // Returns how many sequence numbers, or ranges of keys, of foreign writes
   // were found.
@@ -69,7 +69,7 @@ class ForeignWrites {
 
   CountedDB* const db_;
   const std::shared_ptr<FileWatch> files_;
-  std::mutex mutex_;                           // one Deal at a time
+  std::mutex mutex_;                           // one Detect at a time
   std::unique_ptr<const HeldSnapshot> known_;  // all up to here is ours
   std::atomic<uint64_t> noticed_{0};
 };

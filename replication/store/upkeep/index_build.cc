@@ -122,9 +122,9 @@ bool IndexBuild::AllIsIndexed(const std::function<bool()>& cancelled) const {
          Progress().done;
 }
 
-Status IndexBuild::DealWithForeignWrites(
+Status IndexBuild::RecheckForeignWrites(
     bool may_wait, const std::function<bool()>& cancelled) {
-  return foreign_writes_->Deal(
+  return foreign_writes_->Detect(
       may_wait, Progress().done, cancelled,
       [&](uint64_t known, const std::vector<ForeignRange>& ranges) {
         return families_->BeginCheck(
@@ -294,7 +294,7 @@ void IndexBuild::Run() {
       if (stop_ || pending_) continue;
       lock.unlock();
       if (!GoesOn()) return;
-      DealWithForeignWrites(/*may_wait=*/true, stopped).PermitUncheckedError();
+      RecheckForeignWrites(/*may_wait=*/true, stopped).PermitUncheckedError();
       if (std::chrono::steady_clock::now() - renewed > kUpkeep) {
         renewed = std::chrono::steady_clock::now();
         indexed_->digests()->RenewOldBase(stopped);
@@ -549,7 +549,7 @@ Status IndexBuild::FinishFamily(uint32_t family_id) {
 
 Status IndexBuild::Finish() {
   // A foreign write meanwhile may lie where the work has been already.
-  Status status = DealWithForeignWrites(
+  Status status = RecheckForeignWrites(
       /*may_wait=*/true, [this] { return stop_.load(); });
   if (!status.ok()) return status;
   const std::lock_guard write(record_mutex_);

@@ -57,13 +57,13 @@ class IndexBuild {
   // Has everything compared anew after a foreign write. Returns OK if that is
   // written down, or there was none. With `may_wait` false it waits for nobody.
   // REQUIRES: no stripe is held.
-  rocksdb::Status DealWithForeignWrites(
+  rocksdb::Status RecheckForeignWrites(
       bool may_wait, const std::function<bool()>& cancelled = {});
 
   // Does the same for threads that must not wait: what cannot be dealt with at
   // once is left to the build's own thread.
   void NoticeForeignWrites() {
-    if (!DealWithForeignWrites(/*may_wait=*/false).ok()) Wake();
+    if (!RecheckForeignWrites(/*may_wait=*/false).ok()) Wake();
   }
 
   // Returns whether the family was replicated, and entries of it may be left in

@@ -167,8 +167,8 @@ bool Membership::TellsOfNewIncarnations(const GcState& next) const {
       });
 }
 
-Status Membership::TakeFrom(const Sender& sender, uint64_t epoch,
-                            uint64_t latest) {
+Status Membership::RecordSender(const Sender& sender, uint64_t epoch,
+                                uint64_t latest) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return Status::Incomplete("waiting for the member list");
   if (now_.epoch != epoch) return Status::OK();

@@ -71,13 +71,13 @@ class Membership {
   ReportedByBoth SaidWith(uint64_t peer_id,
                           const IncarnationId& incarnation) const;
 
-  // Notes the incarnation of `sender`, before its pairs are applied in this
-  // epoch. `latest` is the largest time of those that it issued itself, 0 if
-  // none. Returns OK if another list is here by now, which refuses the pairs
+  // Writes down the incarnation of `sender`, before its pairs are applied in
+  // this epoch. `latest` is the largest time of those that it issued itself, 0
+  // if none. Returns OK if another list is here by now, which refuses the pairs
   // anyway. TryAgain: the sender's incarnation is over, by what was heard
   // since. Incomplete: this would have to wait.
-  rocksdb::Status TakeFrom(const Sender& sender, uint64_t epoch,
-                           uint64_t latest);
+  rocksdb::Status RecordSender(const Sender& sender, uint64_t epoch,
+                               uint64_t latest);
 
   // Agrees on terms with a peer, which was met in `incarnation` and said
   // `peer`, while this replica said `mine`, and they may meet (kSameList).

@@ -3,7 +3,7 @@
 #include "replication/base/hex.h"
 #include "replication/base/rocksdb_version.h"
 #include "replication/store/format/meta_records.h"
-#include "replication/store/upkeep/pair_check.h"
+#include "replication/store/upkeep/examination.h"
 #include "replication/store/upkeep/unreadable.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -34,54 +34,69 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
                             const Candidate& candidate,
                             rocksdb::WriteBatch* batch) {
   const IndexKey key{candidate.position, family.id, candidate.key};
-  StoredEntry entry;
-  Status status = indexed_->reader().Get(key, &entry);
+  StoredEntry stored;
+  Status status = indexed_->reader().Get(key, &stored);
   if (!status.ok() && !status.IsNotFound()) return status;
-  const bool known = status.ok();
+  const StoredEntry* const entry = status.ok() ? &stored : nullptr;
   // Adoption alone need not compare: the write that made the entry made the
   // pair.
   const bool checking = (work & kFamilyChecking) != 0;
-  if (known && !checking) return Status::OK();
+  if (entry != nullptr && !checking) return Status::OK();
   if (candidate.unreadable && !checking) {
     return JudgeUnreadable(family, key, nullptr, batch);
   }
-  Evidence evidence = Evidence::kNone;
-  rocksdb::PinnableSlice current;
+  Compared compared;
   if (checking) {
-    // An entity that has come since the iterator was made is a foreign write,
-    // which has everything compared anew.
-    status = indexed_->db()->Get(rocksdb::ReadOptions(), family.handle(),
-                                 candidate.key, &current);
-    if (status.IsNotFound()) return Status::OK();  // the index pass judges it
-    if (IsDamage(status)) {
-      return JudgeUnreadable(family, key, known ? &entry : nullptr, batch);
-    }
-    if (!status.ok()) return ValueError(status, family, candidate.key);
-    if (known && Matches(family, candidate.key, entry, current)) {
-      return Status::OK();
-    }
-    status = Look(family, key, /*there=*/true, &evidence);
-    if (!status.ok()) return status;
-    if (known && evidence == Evidence::kUntold) {
-      bool done = false;
-      status = FlipBack(family, key, batch, &done);
-      if (!status.ok() || done) return status;
-    }
+    status = Compare(family, key, entry, batch, &compared);
+    if (!status.ok() || compared.done) return status;
   }
-  const bool lost = evidence == Evidence::kFileGone ||
-                    (evidence == Evidence::kLogLost && !entry.quarantined);
-  if (evidence == Evidence::kLogLost) evidence = Evidence::kNone;
-  if (lost && known && entry.tombstone) {
+  return PutJudgement(family, work, candidate, entry, compared, batch);
+}
+
+Status PairJudge::Compare(const Family& family, const IndexKey& key,
+                          const StoredEntry* entry, rocksdb::WriteBatch* batch,
+                          Compared* compared) {
+  compared->done = true;
+  // An entity that has come since the iterator was made is a foreign write,
+  // which has everything compared anew.
+  Status status = indexed_->db()->Get(
+      rocksdb::ReadOptions(), family.handle(),
+      rocksdb::Slice(key.key.data(), key.key.size()), &compared->value);
+  if (status.IsNotFound()) return Status::OK();  // the index pass judges it
+  if (IsDamage(status)) return JudgeUnreadable(family, key, entry, batch);
+  if (!status.ok()) return ValueError(status, family, key.key);
+  if (entry != nullptr && Matches(family, key.key, *entry, compared->value)) {
+    return Status::OK();
+  }
+  status = Look(family, key, /*there=*/true, &compared->evidence);
+  if (!status.ok()) return status;
+  compared->done = false;
+  if (entry != nullptr && compared->evidence == Evidence::kUntold) {
+    return FlipBack(family, key, batch, &compared->done);
+  }
+  return Status::OK();
+}
+
+Status PairJudge::PutJudgement(const Family& family, uint8_t work,
+                               const Candidate& candidate,
+                               const StoredEntry* entry,
+                               const Compared& compared,
+                               rocksdb::WriteBatch* batch) {
+  const IndexKey key{candidate.position, family.id, candidate.key};
+  const bool quarantined = entry != nullptr && entry->quarantined;
+  const bool log_lost = compared.evidence == Evidence::kLogLost;
+  const bool lost =
+      compared.evidence == Evidence::kFileGone || (log_lost && !quarantined);
+  if (lost && entry != nullptr && entry->tombstone) {
     // The deletion is lost, and what it covered shows again.
-    status = batch->Delete(family.handle(), candidate.key);
-    if (status.ok()) indexed_->PutEntry(batch, key, entry);
+    const Status status = batch->Delete(family.handle(), candidate.key);
+    if (status.ok()) indexed_->PutEntry(batch, key, *entry);
     return status;
   }
-  if (evidence != Evidence::kNone) {
-    const std::string_view view = current.ToStringView();
-    return PutWritten(key, view, batch);
+  if (compared.evidence != Evidence::kNone && !log_lost) {
+    return PutWritten(key, compared.value.ToStringView(), batch);
   }
-  if (!known && (work & kFamilyAdopting) != 0) {
+  if (entry == nullptr && (work & kFamilyAdopting) != 0) {
     StoredEntry pending;
     pending.pending = true;
     pending.hash_high = candidate.unversioned.high;
@@ -89,10 +104,10 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
     indexed_->PutEntry(batch, key, pending);
     return Status::OK();
   }
-  if (known && entry.quarantined) return Status::OK();
+  if (quarantined) return Status::OK();
   // The entry keeps what it says: if the pair matches it again one day, it is
   // released.
-  StoredEntry marked = known ? entry : UnknownEntry();
+  StoredEntry marked = entry != nullptr ? *entry : UnknownEntry();
   marked.quarantined = true;
   quarantine_->RecordNew();
   indexed_->PutEntry(batch, key, marked);

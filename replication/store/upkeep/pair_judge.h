@@ -92,6 +92,22 @@ class PairJudge {
                              rocksdb::WriteBatch* batch);
 
  private:
+  // What a comparison of a pair with its entry found.
+  struct Compared {
+    rocksdb::PinnableSlice value;
+    Evidence evidence = Evidence::kNone;
+    bool done = false;  // nothing else is to be decided
+  };
+  // `entry` is null if there is none.
+  rocksdb::Status Compare(const Family& family, const IndexKey& key,
+                          const StoredEntry* entry, rocksdb::WriteBatch* batch,
+                          Compared* compared);
+  // Puts what follows for a pair that does not match its entry.
+  rocksdb::Status PutJudgement(const Family& family, uint8_t work,
+                               const Candidate& candidate,
+                               const StoredEntry* entry,
+                               const Compared& compared,
+                               rocksdb::WriteBatch* batch);
   // Puts an entry with a version of now, for a value that another program
   // wrote.
   rocksdb::Status PutWritten(const IndexKey& key, std::string_view value,

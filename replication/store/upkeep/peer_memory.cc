@@ -48,7 +48,9 @@ Status PeerMemory::Remember(uint64_t replica_id,
   const Status open = indexed_->CheckOpen();
   if (!open.ok()) return open;
   if (replica_id == 0) {
-    return Status::InvalidArgument("rocksync: a peer without an identity");
+    return Status::InvalidArgument(
+        "rocksync: the peer has replica id 0, which no replica has; its "
+        "directory is damaged, or it is another program");
   }
   if (replica_id == indexed_->replica_id()) {
     return Refused(replica_id, "has the identity of this replica");

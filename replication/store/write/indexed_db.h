@@ -3,12 +3,15 @@
 //
 // A change of a key takes these steps: compute the key's position -> lock its
 // stripe -> draw a version (clock, lease) -> build one WriteBatch with the data
-// and, last, the index entry, whose position PutEntry and RemoveEntry note for
-// the digests -> write the batch -> unlock. If the power goes at any moment,
-// the batch is there as a whole or not at all. The position is noted before the
-// write: one that is noted in vain is read once more, but one that is written
-// and not noted would leave a wrong digest. A snapshot locks all stripes, so it
-// never falls between the two.
+// and, last, the index entry -> write the batch -> unlock. If the power goes at
+// any moment, the batch is there as a whole or not at all.
+//
+// The digests learn of it in one of two ways. PutEntry and RemoveEntry note the
+// position before the write; one that is noted for a write that fails is only
+// read once more. The applier knows both the old and the new element: it
+// appends with AppendEntryTo, and after the write notes what changed
+// (LeafDigests::NoteKnown), or the position if the write has failed. A snapshot
+// locks all stripes, so it never falls between a write and its note.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_
 #define ROCKSYNC_REPLICATION_STORE_WRITE_INDEXED_DB_H_
@@ -27,8 +30,8 @@
 #include "replication/store/index/leaf_digests.h"
 #include "replication/store/index/shown_families.h"
 #include "replication/store/index/stripe_locks.h"
+#include "replication/store/write/change_buffer.h"
 #include "replication/store/write/change_feeds.h"
-#include "replication/store/write/change_log.h"
 #include "replication/store/write/clock.h"
 #include "replication/store/write/counted_db.h"
 #include "replication/store/write/free_space.h"
@@ -77,7 +80,7 @@ class IndexedDB {
   FreeSpace* space() { return &space_; }
   Lease* lease() { return &lease_; }
   // The change log. The code that commits a change appends it.
-  ChangeLog* changes() { return &changes_; }
+  ChangeBuffer* changes() { return &changes_; }
   ChangeFeeds* feeds() { return &feeds_; }
   // A writer for threads that must not wait for the end of a stall.
   PatientWriter* patient() { return &patient_; }
@@ -154,7 +157,7 @@ class IndexedDB {
   Lease lease_;
   LeafDigests digests_;
   FreeSpace space_;
-  ChangeLog changes_;
+  ChangeBuffer changes_;
   ChangeFeeds feeds_;
   bool closed_ = false;
 };

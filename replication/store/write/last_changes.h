@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "replication/store/write/change_log.h"
+#include "replication/store/write/change_buffer.h"
 
 namespace rocksync {
 

@@ -42,7 +42,7 @@ rocksdb::Status Lease::Renew(uint64_t time, bool may_wait) {
   if (may_wait) {
     renewal.lock();
   } else if (!renewal.try_lock()) {
-    return rocksdb::Status::Incomplete("lease renewal");
+    return rocksdb::Status::Incomplete("another thread renews the lease");
   }
   if (time < renew_at_.load(std::memory_order_acquire)) {
     return rocksdb::Status::OK();

@@ -43,8 +43,9 @@ TEST_F(ApplyTroubleTest, ABatchThatIsNotWrittenChangesNoDigest) {
   const Digest before = Total();
   std::vector<ApplyOutcome> outcomes;
   EXPECT_FALSE(
-      view_->Apply(std::vector<Pair>{{0, "k", {Now(), kPeer}, false, "v"}}, {},
-                   &outcomes)
+      view_
+          ->Apply(std::vector<Pair>{{0, "k", {Now(), kPeer}, false, "v"}}, {},
+                  &outcomes)
           .ok());
   EXPECT_EQ(Total(), before);
   EXPECT_EQ(Get("k"), "mine");

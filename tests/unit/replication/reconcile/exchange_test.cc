@@ -393,9 +393,9 @@ TEST(ExchangeTest, TheReportExplains) {
   EXPECT_NEAR(report.estimated_differences, 4000, 2500);
   EXPECT_GT(report.filter_bytes, 0u);
   EXPECT_NE(report.plan.find("filter"), std::string::npos) << report.plan;
-  EXPECT_EQ(report.filter_bytes + report.finish_bytes,
+  EXPECT_EQ(report.filter_bytes + report.sketch_bytes,
             talk.bytes[0] + talk.bytes[1]);
-  EXPECT_EQ(talk.reports[1].filter_bytes + talk.reports[1].finish_bytes,
+  EXPECT_EQ(talk.reports[1].filter_bytes + talk.reports[1].sketch_bytes,
             talk.bytes[0] + talk.bytes[1]);
   EXPECT_NEAR(report.predicted_bytes,
               static_cast<double>(talk.bytes[0] + talk.bytes[1]),

@@ -88,7 +88,7 @@ TEST_F(SessionTest, ARetryKnowsWhatIsLeft) {
     // The plan of the second exchange, on the side that planned it.
     const std::string plan = result.initiator.plan + result.responder.plan;
     EXPECT_THAT(plan, testing::ContainsRegex(
-                          "; (sketch of ([4-9]|[1-9][0-9])|, finish d~)"))
+                          "; (sketch of ([4-9]|[1-9][0-9])|, sketch d~)"))
         << plan;
   }
   EXPECT_GT(retries, 0u);

@@ -47,7 +47,7 @@ class FakeHost final : public SpreadingHost {
   // StreamHost.
   const StreamFacts& facts() const override { return facts_; }
   uint64_t NowMs() const override { return now_ms; }
-  absl::Status Take(size_t max_bytes, LogBatch* taken) override {
+  absl::Status Take(size_t max_bytes, ChangeBatch* taken) override {
     taken->changes.clear();
     taken_ = std::exchange(written_, {});
     for (const std::string& key : taken_) {

@@ -17,9 +17,9 @@ struct Side {
 };
 
 // The fewest bits of up to `filters` filters, in turn from `speaker` on, each
-// over what the ones before it left open, and of the finish.
+// over what the ones before it left open, and of the sketch.
 double FewestBits(const Side& speaker, const Side& listener, int filters) {
-  double best = FinishBits(std::max(speaker.n, listener.n),
+  double best = SketchBits(std::max(speaker.n, listener.n),
                            speaker.m + listener.m, kSlack);
   if (filters == 0) return best;
   for (int code = 1; code <= 40; ++code) {

@@ -1,4 +1,4 @@
-#include "replication/store/write/change_log.h"
+#include "replication/store/write/change_buffer.h"
 
 #include <gtest/gtest.h>
 
@@ -12,52 +12,52 @@ namespace {
 
 constexpr size_t kCapacity = size_t{1} << 20;
 
-void Append(ChangeLog* log, const std::string& key, const std::string& value,
-            uint64_t time = 1) {
+void Append(ChangeBuffer* buffer, const std::string& key,
+            const std::string& value, uint64_t time = 1) {
   const Change change{3, key, {time, 7}, false, value};
-  log->Append({&change, 1});
+  buffer->Append({&change, 1});
 }
 
-std::vector<std::string> Keys(const ChangeLog::Reader::Taken& taken) {
+std::vector<std::string> Keys(const ChangeBuffer::Reader::Taken& taken) {
   std::vector<std::string> keys;
   for (const Change& change : taken.changes) keys.emplace_back(change.key);
   return keys;
 }
 
-TEST(ChangeLog, HoldsNothingWithoutAReader) {
-  ChangeLog log;
-  EXPECT_FALSE(log.attached());
-  Append(&log, "lost", "");
-  EXPECT_EQ(log.end(), 0u);
+TEST(ChangeBuffer, HoldsNothingWithoutAReader) {
+  ChangeBuffer buffer;
+  EXPECT_FALSE(buffer.attached());
+  Append(&buffer, "lost", "");
+  EXPECT_EQ(buffer.end(), 0u);
   {
-    ChangeLog::Reader reader(&log, kCapacity);
-    EXPECT_TRUE(log.attached());
+    ChangeBuffer::Reader reader(&buffer, kCapacity);
+    EXPECT_TRUE(buffer.attached());
     EXPECT_TRUE(reader.Take(100).changes.empty());
-    Append(&log, "seen", "");
+    Append(&buffer, "seen", "");
     EXPECT_EQ(Keys(reader.Take(100)), std::vector<std::string>{"seen"});
   }
-  EXPECT_FALSE(log.attached());
+  EXPECT_FALSE(buffer.attached());
 }
 
-TEST(ChangeLog, WhatComesFromWhomOthersDoNotReachIsPassedOn) {
-  ChangeLog log;
-  log.SetPassesOn(/*all=*/false, {2, 3});
-  EXPECT_FALSE(log.passes_on(2));
-  EXPECT_TRUE(log.passes_on(4));
-  log.SetPassesOn(/*all=*/true, {2, 3});
-  EXPECT_TRUE(log.passes_on(2));
+TEST(ChangeBuffer, WhatComesFromWhomOthersDoNotReachIsPassedOn) {
+  ChangeBuffer buffer;
+  buffer.SetPassesOn(/*all=*/false, {2, 3});
+  EXPECT_FALSE(buffer.passes_on(2));
+  EXPECT_TRUE(buffer.passes_on(4));
+  buffer.SetPassesOn(/*all=*/true, {2, 3});
+  EXPECT_TRUE(buffer.passes_on(2));
 }
 
-TEST(ChangeLog, EachReaderGetsAllInOrder) {
-  ChangeLog log;
-  ChangeLog::Reader one(&log, kCapacity);
-  Append(&log, "a", "1", 10);
-  ChangeLog::Reader other(&log, kCapacity);
-  Append(&log, "b", "2", 11);
+TEST(ChangeBuffer, EachReaderGetsAllInOrder) {
+  ChangeBuffer buffer;
+  ChangeBuffer::Reader one(&buffer, kCapacity);
+  Append(&buffer, "a", "1", 10);
+  ChangeBuffer::Reader other(&buffer, kCapacity);
+  Append(&buffer, "b", "2", 11);
   const Change gone{4, "c", {12, 9}, true, {}, 5};
-  log.Append({&gone, 1});
+  buffer.Append({&gone, 1});
 
-  const ChangeLog::Reader::Taken& taken = one.Take(1000);
+  const ChangeBuffer::Reader::Taken& taken = one.Take(1000);
   ASSERT_EQ(Keys(taken), (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(taken.last, 3u);
   EXPECT_EQ(taken.lost, 0u);
@@ -71,12 +71,12 @@ TEST(ChangeLog, EachReaderGetsAllInOrder) {
   EXPECT_TRUE(one.Take(1000).changes.empty());
 }
 
-TEST(ChangeLog, ALittleIsTakenAtATime) {
-  ChangeLog log;
-  ChangeLog::Reader reader(&log, kCapacity);
+TEST(ChangeBuffer, ALittleIsTakenAtATime) {
+  ChangeBuffer buffer;
+  ChangeBuffer::Reader reader(&buffer, kCapacity);
   const std::string value(1000, 'v');
   // Over several segments.
-  for (int i = 0; i < 900; ++i) Append(&log, std::to_string(i), value);
+  for (int i = 0; i < 900; ++i) Append(&buffer, std::to_string(i), value);
   EXPECT_EQ(reader.backlog().changes, 900u);
   int next = 0;
   while (next < 900) {
@@ -89,27 +89,28 @@ TEST(ChangeLog, ALittleIsTakenAtATime) {
   EXPECT_TRUE(reader.Take(5000).changes.empty());
 }
 
-TEST(ChangeLog, WhoFallsBehindIsToldWhatItLost) {
-  ChangeLog log;
-  ChangeLog::Reader reader(&log, kCapacity);
+TEST(ChangeBuffer, WhoFallsBehindIsToldWhatItLost) {
+  ChangeBuffer buffer;
+  ChangeBuffer::Reader reader(&buffer, kCapacity);
   const std::string value(10'000, 'v');
-  for (int i = 0; i < 300; ++i) Append(&log, std::to_string(i), value);
-  const ChangeLog::Reader::Taken& taken = reader.Take(100'000);
+  for (int i = 0; i < 300; ++i) Append(&buffer, std::to_string(i), value);
+  const ChangeBuffer::Reader::Taken& taken = reader.Take(100'000);
   EXPECT_EQ(taken.lost, 300u) << "what is left is given up with the rest";
   EXPECT_TRUE(taken.changes.empty());
   EXPECT_EQ(reader.backlog().changes, 0u);
-  Append(&log, "later", value);
+  Append(&buffer, "later", value);
   EXPECT_EQ(Keys(reader.Take(100'000)), std::vector<std::string>{"later"});
   EXPECT_EQ(reader.Take(1).lost, 0u) << "told once";
 }
 
-TEST(ChangeLog, WhatIsTooLargeIsLeftOut) {
-  ChangeLog log;
-  ChangeLog::Reader reader(&log, kCapacity);
-  Append(&log, "large value", std::string(ChangeLog::kMaxChangeBytes, 'v'));
-  Append(&log, std::string(ChangeLog::kMaxChangeBytes + 1, 'k'), "");
-  Append(&log, "small", "v");
-  const ChangeLog::Reader::Taken& taken = reader.Take(1000);
+TEST(ChangeBuffer, WhatIsTooLargeIsLeftOut) {
+  ChangeBuffer buffer;
+  ChangeBuffer::Reader reader(&buffer, kCapacity);
+  Append(&buffer, "large value",
+         std::string(ChangeBuffer::kMaxChangeBytes, 'v'));
+  Append(&buffer, std::string(ChangeBuffer::kMaxChangeBytes + 1, 'k'), "");
+  Append(&buffer, "small", "v");
+  const ChangeBuffer::Reader::Taken& taken = reader.Take(1000);
   ASSERT_EQ(taken.changes.size(), 3u);
   EXPECT_TRUE(taken.changes[0].left_out);
   EXPECT_EQ(taken.changes[0].key, "large value");
@@ -119,33 +120,33 @@ TEST(ChangeLog, WhatIsTooLargeIsLeftOut) {
   EXPECT_FALSE(taken.changes[2].left_out);
 }
 
-TEST(ChangeLog, WakesWhoWaits) {
-  ChangeLog log;
-  ChangeLog::Reader reader(&log, kCapacity);
-  const auto never = ChangeLog::Clock::now() + std::chrono::hours(1);
-  std::thread writer([&] { Append(&log, "k", "v"); });
+TEST(ChangeBuffer, WakesWhoWaits) {
+  ChangeBuffer buffer;
+  ChangeBuffer::Reader reader(&buffer, kCapacity);
+  const auto never = ChangeBuffer::Clock::now() + std::chrono::hours(1);
+  std::thread writer([&] { Append(&buffer, "k", "v"); });
   reader.Wait(never, /*ignore_changes=*/false);
   writer.join();
   EXPECT_EQ(Keys(reader.Take(1000)), std::vector<std::string>{"k"});
   reader.Interrupt();
   reader.Wait(never, /*ignore_changes=*/false);
-  Append(&log, "another", "v");
-  reader.Wait(ChangeLog::Clock::now(), /*ignore_changes=*/true);
+  Append(&buffer, "another", "v");
+  reader.Wait(ChangeBuffer::Clock::now(), /*ignore_changes=*/true);
   EXPECT_EQ(reader.backlog().changes, 1u);
 }
 
 // For the race detector, and for the order of one writer's changes.
-TEST(ChangeLog, WritersAndReadersAtOnce) {
-  ChangeLog log;
+TEST(ChangeBuffer, WritersAndReadersAtOnce) {
+  ChangeBuffer buffer;
   constexpr int kWriters = 3;
   constexpr uint64_t kChanges = 20'000;
-  ChangeLog::Reader reader(&log, size_t{64} << 20);
-  ChangeLog::Reader slow(&log, size_t{1} << 20);
+  ChangeBuffer::Reader reader(&buffer, size_t{64} << 20);
+  ChangeBuffer::Reader slow(&buffer, size_t{1} << 20);
   std::vector<std::thread> writers;
   for (int w = 0; w < kWriters; ++w) {
-    writers.emplace_back([&log, w] {
+    writers.emplace_back([&buffer, w] {
       for (uint64_t i = 1; i <= kChanges; ++i) {
-        Append(&log, std::string(1, static_cast<char>('a' + w)),
+        Append(&buffer, std::string(1, static_cast<char>('a' + w)),
                std::string(i % 50, 'v'), i);
       }
     });

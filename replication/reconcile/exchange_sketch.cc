@@ -1,4 +1,4 @@
-#include "replication/reconcile/exchange_finish.h"
+#include "replication/reconcile/exchange_sketch.h"
 
 #include <algorithm>
 #include <numeric>
@@ -32,17 +32,17 @@ std::span<const uint32_t> IdsOf(const ShortIds& ids, uint32_t group) {
 
 size_t MostDecodingBytes() { return DecodingBytes(kMaxSums); }
 
-FinishSender::FinishSender(const KeyedSet* open, const IdShape& shape)
+SketchSender::SketchSender(const KeyedSet* open, const IdShape& shape)
     : open_(open), shape_(shape), ids_(*open, shape), pending_(shape.groups) {
   std::iota(pending_.begin(), pending_.end(), 0);
 }
 
-void FinishSender::AppendSums(uint32_t count, std::string* out) {
+void SketchSender::AppendSums(uint32_t count, std::string* out) {
   PackSums(ids_.Sums(sums_, count, pending_), shape_.bits, out);
   sums_ += count;
 }
 
-absl::Status FinishSender::ReceiveAnswer(bool partial, std::string_view body,
+absl::Status SketchSender::ReceiveAnswer(bool partial, std::string_view body,
                                          std::vector<uint32_t>* missing,
                                          uint32_t* more) {
   std::vector<uint32_t> decoded;
@@ -75,7 +75,7 @@ absl::Status FinishSender::ReceiveAnswer(bool partial, std::string_view body,
   return ReceiveNames(body, decoded, missing);
 }
 
-absl::Status FinishSender::ReceiveNames(std::string_view body,
+absl::Status SketchSender::ReceiveNames(std::string_view body,
                                         const std::vector<uint32_t>& decoded,
                                         std::vector<uint32_t>* missing) {
   uint64_t count = 0;
@@ -132,7 +132,7 @@ absl::Status FinishSender::ReceiveNames(std::string_view body,
   return absl::OkStatus();
 }
 
-FinishDecoder::FinishDecoder(const KeyedSet* open, const IdShape& shape,
+SketchDecoder::SketchDecoder(const KeyedSet* open, const IdShape& shape,
                              std::optional<int64_t> surplus)
     : open_(open),
       shape_(shape),
@@ -142,7 +142,7 @@ FinishDecoder::FinishDecoder(const KeyedSet* open, const IdShape& shape,
   for (uint32_t g = 0; g < shape.groups; ++g) pending_[g].group = g;
 }
 
-bool FinishDecoder::Decode(const Pending& pending,
+bool SketchDecoder::Decode(const Pending& pending,
                            std::vector<uint32_t>* difference) const {
   const Field field(shape_.bits);
   if (!DecodePowerSums(field, pending.sums, difference)) return false;
@@ -166,7 +166,7 @@ bool FinishDecoder::Decode(const Pending& pending,
   return here - there == *surplus_;
 }
 
-absl::Status FinishDecoder::ReceiveSums(std::string_view bytes,
+absl::Status SketchDecoder::ReceiveSums(std::string_view bytes,
                                         std::vector<uint32_t>* missing) {
   std::vector<uint32_t> theirs;
   if (absl::Status status = UnpackSums(bytes, shape_.bits, pending_.size(),
@@ -215,7 +215,7 @@ absl::Status FinishDecoder::ReceiveSums(std::string_view bytes,
   return absl::OkStatus();
 }
 
-std::string FinishDecoder::Answer(bool partial, uint32_t more) const {
+std::string SketchDecoder::Answer(bool partial, uint32_t more) const {
   std::string body;
   if (partial) {
     PutVarint64(&body, more);

@@ -1,18 +1,19 @@
 // The latest writes to replicated families, in memory, for the streams to
-// peers. The log is bounded: it drops the oldest changes, whether or not
+// peers. The buffer is bounded: it drops the oldest changes, whether or not
 // readers have read them.
 //
-// A writer appends after RocksDB's Write has returned OK. So what is in the log
-// is in the database, and a sync of the database's log that begins after a
-// position was read makes everything up to it durable. A writer never waits for
-// a reader, except while that holds the mutex to copy pointers.
+// A writer appends after RocksDB's Write has returned OK. So what is in the
+// buffer is in the database, and a sync of the database's buffer that begins
+// after a position was read makes everything up to it durable. A writer never
+// waits for a reader, except while that holds the mutex to copy pointers.
 //
-// A reader may miss a change, if it was not attached yet or if the log dropped
-// it. Such a change is in every snapshot of the database that is taken after
-// the attachment, or after the loss was reported. So an exact session finds it.
+// A reader may miss a change, if it was not attached yet or if the buffer
+// dropped it. Such a change is in every snapshot of the database that is taken
+// after the attachment, or after the loss was reported. So an exact session
+// finds it.
 
-#ifndef ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_LOG_H_
-#define ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_LOG_H_
+#ifndef ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_BUFFER_H_
+#define ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_BUFFER_H_
 
 #include <atomic>
 #include <chrono>
@@ -38,25 +39,25 @@ struct Change {
   bool tombstone = false;
   std::string_view value;
   uint64_t source = 0;  // the peer that it came from; 0: written here
-  // For a change read from the log: the pair was too large for it, so that its
-  // value (or key and value) is missing here.
+  // For a change read from the buffer: the pair was too large for it, so that
+  // its value (or key and value) is missing here.
   bool left_out = false;
 };
 
-// The log. Thread-safe, except that each reader belongs to one thread at a
+// The buffer. Thread-safe, except that each reader belongs to one thread at a
 // time.
-class ChangeLog {
+class ChangeBuffer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // The most bytes of key and value that the log holds of one change.
+  // The most bytes of key and value that the buffer holds of one change.
   static constexpr size_t kMaxChangeBytes = size_t{64} << 10;
 
   class Reader;
 
-  ChangeLog() = default;
-  ChangeLog(const ChangeLog&) = delete;
-  ChangeLog& operator=(const ChangeLog&) = delete;
+  ChangeBuffer() = default;
+  ChangeBuffer(const ChangeBuffer&) = delete;
+  ChangeBuffer& operator=(const ChangeBuffer&) = delete;
 
   // Whether there is a reader; a writer asks once its write is committed. It is
   // all that a write pays without a reader. Relaxed order is enough: a write
@@ -108,12 +109,12 @@ class ChangeLog {
   std::deque<std::shared_ptr<Segment>> segments_;
 };
 
-// One stream's position in the log. Reads changes from its construction on.
-class ChangeLog::Reader {
+// One stream's position in the buffer. Reads changes from its construction on.
+class ChangeBuffer::Reader {
  public:
-  // `capacity_bytes`: what the log may hold; of several readers the value of
-  // the last one counts. `log` must outlive it.
-  Reader(ChangeLog* log, size_t capacity_bytes);
+  // `capacity_bytes`: what the buffer may hold; of several readers the value of
+  // the last one counts. `buffer` must outlive it.
+  Reader(ChangeBuffer* buffer, size_t capacity_bytes);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
@@ -128,7 +129,7 @@ class ChangeLog::Reader {
   // The changes that were taken. Views are valid until the next call.
   struct Taken {
     std::vector<Change> changes;
-    uint64_t lost = 0;  // changes before these that the log had to drop
+    uint64_t lost = 0;  // changes before these that the buffer had to drop
     uint64_t last = 0;  // number of the last change
     Clock::time_point oldest{};  // when the first was appended
   };
@@ -156,8 +157,8 @@ class ChangeLog::Reader {
   bool Gather(size_t max_bytes);
   void Parse(size_t max_bytes);
 
-  ChangeLog* const log_;
-  // Guarded by the log's mutex:
+  ChangeBuffer* const buffer_;
+  // Guarded by the buffer's mutex:
   bool interrupted_ = false;
   uint64_t next_ = 1;  // number of the next change
   size_t offset_ = 0;  // its offset in the segment, unless first there
@@ -168,4 +169,4 @@ class ChangeLog::Reader {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_LOG_H_
+#endif  // ROCKSYNC_REPLICATION_STORE_WRITE_CHANGE_BUFFER_H_

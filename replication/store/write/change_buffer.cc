@@ -1,4 +1,4 @@
-#include "replication/store/write/change_log.h"
+#include "replication/store/write/change_buffer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,14 +7,14 @@
 namespace rocksync {
 namespace {
 
-// Small, so that the log drops its oldest changes in small portions.
+// Small, so that the buffer drops its oldest changes in small portions.
 constexpr size_t kSegmentBytes = size_t{256} << 10;
 
 // The header in front of the bytes of key and value.
 struct Head {
   Version version;
   uint64_t source;
-  ChangeLog::Clock::time_point appended;
+  ChangeBuffer::Clock::time_point appended;
   uint32_t family_id;
   uint32_t key_size;
   uint32_t value_size;
@@ -50,19 +50,19 @@ Change ChangeAt(const char* bytes, const Head& head) {
 
 }  // namespace
 
-bool ChangeLog::passes_on(uint64_t source) const {
+bool ChangeBuffer::passes_on(uint64_t source) const {
   if (passes_all_on_.load(std::memory_order_relaxed)) return true;
   const std::lock_guard lock(mutex_);
   return std::find(reached_.begin(), reached_.end(), source) == reached_.end();
 }
 
-void ChangeLog::SetPassesOn(bool all, std::vector<uint64_t> reached) {
+void ChangeBuffer::SetPassesOn(bool all, std::vector<uint64_t> reached) {
   const std::lock_guard lock(mutex_);
   reached_ = std::move(reached);
   passes_all_on_.store(all, std::memory_order_release);
 }
 
-void ChangeLog::Append(std::span<const Change> changes) {
+void ChangeBuffer::Append(std::span<const Change> changes) {
   const Clock::time_point now = Clock::now();
   bool wake = false;
   {
@@ -75,7 +75,7 @@ void ChangeLog::Append(std::span<const Change> changes) {
 }
 
 // REQUIRES: mutex_ held.
-void ChangeLog::AppendOne(const Change& change, Clock::time_point now) {
+void ChangeBuffer::AppendOne(const Change& change, Clock::time_point now) {
   Change held = change;
   if (change.key.size() + change.value.size() > kMaxChangeBytes) {
     held.left_out = true;
@@ -102,7 +102,7 @@ void ChangeLog::AppendOne(const Change& change, Clock::time_point now) {
 }
 
 // REQUIRES: mutex_ held.
-ChangeLog::Segment* ChangeLog::SegmentFor(size_t bytes) {
+ChangeBuffer::Segment* ChangeBuffer::SegmentFor(size_t bytes) {
   if (!segments_.empty()) {
     Segment* const last = segments_.back().get();
     if (last->size - last->used >= bytes) return last;
@@ -120,59 +120,60 @@ ChangeLog::Segment* ChangeLog::SegmentFor(size_t bytes) {
   return segments_.back().get();
 }
 
-uint64_t ChangeLog::end() const {
+uint64_t ChangeBuffer::end() const {
   const std::lock_guard lock(mutex_);
   return end_;
 }
 
-ChangeLog::Reader::Reader(ChangeLog* log, size_t capacity_bytes) : log_(log) {
-  const std::lock_guard lock(log_->mutex_);
-  log_->capacity_ = capacity_bytes;
-  next_ = log_->end_ + 1;
-  if (!log_->segments_.empty()) offset_ = log_->segments_.back()->used;
-  log_->readers_.fetch_add(1, std::memory_order_release);
+ChangeBuffer::Reader::Reader(ChangeBuffer* buffer, size_t capacity_bytes)
+    : buffer_(buffer) {
+  const std::lock_guard lock(buffer_->mutex_);
+  buffer_->capacity_ = capacity_bytes;
+  next_ = buffer_->end_ + 1;
+  if (!buffer_->segments_.empty()) offset_ = buffer_->segments_.back()->used;
+  buffer_->readers_.fetch_add(1, std::memory_order_release);
 }
 
-ChangeLog::Reader::~Reader() {
-  const std::lock_guard lock(log_->mutex_);
-  if (log_->readers_.fetch_sub(1, std::memory_order_release) > 1) return;
-  log_->segments_.clear();
-  log_->bytes_ = 0;
-  log_->capacity_ = 0;
+ChangeBuffer::Reader::~Reader() {
+  const std::lock_guard lock(buffer_->mutex_);
+  if (buffer_->readers_.fetch_sub(1, std::memory_order_release) > 1) return;
+  buffer_->segments_.clear();
+  buffer_->bytes_ = 0;
+  buffer_->capacity_ = 0;
 }
 
-void ChangeLog::Reader::Wait(Clock::time_point until, bool ignore_changes) {
-  std::unique_lock lock(log_->mutex_);
+void ChangeBuffer::Reader::Wait(Clock::time_point until, bool ignore_changes) {
+  std::unique_lock lock(buffer_->mutex_);
   const auto awake = [&] {
-    return interrupted_ || (!ignore_changes && next_ <= log_->end_);
+    return interrupted_ || (!ignore_changes && next_ <= buffer_->end_);
   };
   if (!awake()) {
-    ++log_->sleepers_;
-    log_->changed_.wait_until(lock, until, awake);
-    --log_->sleepers_;
+    ++buffer_->sleepers_;
+    buffer_->changed_.wait_until(lock, until, awake);
+    --buffer_->sleepers_;
   }
   interrupted_ = false;
 }
 
-void ChangeLog::Reader::Interrupt() {
+void ChangeBuffer::Reader::Interrupt() {
   {
-    const std::lock_guard lock(log_->mutex_);
+    const std::lock_guard lock(buffer_->mutex_);
     interrupted_ = true;
   }
-  log_->changed_.notify_all();
+  buffer_->changed_.notify_all();
 }
 
 // Collects the segments with the next changes. Returns false if there is none.
-bool ChangeLog::Reader::Gather(size_t max_bytes) {
+bool ChangeBuffer::Reader::Gather(size_t max_bytes) {
   pieces_.clear();
-  const std::lock_guard lock(log_->mutex_);
-  const auto& segments = log_->segments_;
-  if (next_ > log_->end_) return false;
+  const std::lock_guard lock(buffer_->mutex_);
+  const auto& segments = buffer_->segments_;
+  if (next_ > buffer_->end_) return false;
   if (next_ < segments.front()->first) {
-    taken_.lost = log_->end_ + 1 - next_;
-    next_ = log_->end_ + 1;
+    taken_.lost = buffer_->end_ + 1 - next_;
+    next_ = buffer_->end_ + 1;
     offset_ = segments.back()->used;
-    taken_.last = log_->end_;
+    taken_.last = buffer_->end_;
     return false;
   }
   size_t bytes = 0;
@@ -189,7 +190,7 @@ bool ChangeLog::Reader::Gather(size_t max_bytes) {
   return true;
 }
 
-void ChangeLog::Reader::Parse(size_t max_bytes) {
+void ChangeBuffer::Reader::Parse(size_t max_bytes) {
   size_t bytes = 0;
   uint64_t next = next_;
   size_t offset = offset_;
@@ -207,24 +208,25 @@ void ChangeLog::Reader::Parse(size_t max_bytes) {
     if (bytes >= max_bytes) break;
   }
   taken_.last = next - 1;
-  const std::lock_guard lock(log_->mutex_);
+  const std::lock_guard lock(buffer_->mutex_);
   next_ = next;
   offset_ = offset;
 }
 
-const ChangeLog::Reader::Taken& ChangeLog::Reader::Take(size_t max_bytes) {
+const ChangeBuffer::Reader::Taken& ChangeBuffer::Reader::Take(
+    size_t max_bytes) {
   taken_.changes.clear();
   taken_.lost = 0;
   if (Gather(max_bytes)) Parse(std::max<size_t>(max_bytes, 1));
   return taken_;
 }
 
-ChangeLog::Reader::Backlog ChangeLog::Reader::backlog() const {
-  const std::lock_guard lock(log_->mutex_);
+ChangeBuffer::Reader::Backlog ChangeBuffer::Reader::backlog() const {
+  const std::lock_guard lock(buffer_->mutex_);
   Backlog backlog;
-  backlog.changes = log_->end_ + 1 - next_;
+  backlog.changes = buffer_->end_ + 1 - next_;
   if (backlog.changes == 0) return backlog;
-  const auto& segments = log_->segments_;
+  const auto& segments = buffer_->segments_;
   size_t at = offset_;
   const Segment* segment = segments.front().get();
   for (const auto& one : segments) {

@@ -1,8 +1,8 @@
-// The exact finish: the planner sends power sums of short ids, the answerer
-// decodes the difference and names what it lacks.
+// The sketch of what is undecided: the planner sends power sums of short ids,
+// the answerer decodes the difference and names what it lacks.
 
-#ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_FINISH_H_
-#define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_FINISH_H_
+#ifndef ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_SKETCH_H_
+#define ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_SKETCH_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -32,11 +32,11 @@ inline constexpr double kLeftOfGroup = 1.1;
 //         | count (varint) [| check (2) | ranks (gap_coding.h), if count > 0]
 // Ranks count through the decoded groups in order.
 
-// The planner's side of the finish.
-class FinishSender {
+// The planner's side of a sketch.
+class SketchSender {
  public:
   // `open` are the undecided elements; they must outlive the sender.
-  FinishSender(const KeyedSet* open, const IdShape& shape);
+  SketchSender(const KeyedSet* open, const IdShape& shape);
 
   const IdShape& shape() const { return shape_; }
   uint32_t sums() const { return sums_; }  // per pending group, so far
@@ -67,12 +67,12 @@ class FinishSender {
   uint32_t unconfirmed_ = 0;
 };
 
-// The answerer's side of the finish.
-class FinishDecoder {
+// The answerer's side of a sketch.
+class SketchDecoder {
  public:
   // `surplus` is by how much this side's elements outnumber the planner's, if
   // known; it serves as a check where sums are few.
-  FinishDecoder(const KeyedSet* open, const IdShape& shape,
+  SketchDecoder(const KeyedSet* open, const IdShape& shape,
                 std::optional<int64_t> surplus);
 
   const IdShape& shape() const { return shape_; }
@@ -116,4 +116,4 @@ class FinishDecoder {
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_FINISH_H_
+#endif  // ROCKSYNC_REPLICATION_RECONCILE_EXCHANGE_SKETCH_H_
