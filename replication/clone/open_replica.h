@@ -27,7 +27,7 @@ class OpenReplica {
     ReplicatedDB* db = nullptr;
     const rocksdb::Status s =
         StoreAccess::Open(options, replication, name, families, &handles_,
-                          Timers::kOn, &db, predecessor);
+                          Timers::kThreads, &db, predecessor);
     db_.reset(db);
     return s;
   }

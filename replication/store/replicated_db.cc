@@ -72,7 +72,7 @@ Status ReplicatedDB::Open(
     const std::vector<ColumnFamilyDescriptor>& column_families,
     std::vector<ColumnFamilyHandle*>* handles, ReplicatedDB** db) {
   return StoreAccess::Open(options, replication, name, column_families, handles,
-                           Timers::kOn, db);
+                           Timers::kThreads, db);
 }
 
 Status ReplicatedDB::CheckClose(uint64_t iterators) const {

@@ -121,14 +121,14 @@ Store::Store(const ReplicatedDBOptions& options, Opened opened)
 }
 
 void Store::Start(Timers timers) {
-  if (timers == Timers::kOn) indexed_.lease()->Start();
+  if (timers == Timers::kThreads) indexed_.lease()->Start();
   files()->Start(&indexed_.reader(), indexed_.counted(), [this] {
     // This runs in a call from RocksDB: a thread that holds a lock may wait for
     // it.
     index_build_.NoticeForeignWrites();
   });
   index_build_.Start();
-  if (timers == Timers::kOn) sweep_.Start();
+  if (timers == Timers::kThreads) sweep_.Start();
 }
 
 Status Store::DropFamily(rocksdb::ColumnFamilyHandle* handle) {

@@ -42,7 +42,7 @@ class Store {
 
   // Starts background work, if any is left.
   void Start(Timers timers);
-  rocksdb::Status SweepForTesting() { return sweep_.SweepHere(); }
+  rocksdb::Status SweepHere() { return sweep_.SweepHere(); }
 
   IndexedDB* indexed() { return &indexed_; }
   Families* families() { return &families_; }

@@ -1,21 +1,16 @@
-// Gives the replicator (and tests) access to the store behind a ReplicatedDB.
+// Gives the replicator access to the store behind a ReplicatedDB.
 // Not part of the public API.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
 #define ROCKSYNC_REPLICATION_STORE_STORE_ACCESS_H_
 
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "replication/membership/incarnation.h"
-#include "replication/membership/tombstone_gc.h"
 #include "replication/session/storage_view.h"
+#include "replication/store/replica_view.h"
 #include "replication/store/timers.h"
 #include "rocksync/replicated_db.h"
 
@@ -29,31 +24,6 @@ class ReplicatorClaim;
 class Scrub;
 class Store;
 struct Predecessor;
-
-// A replica's storage as the sessions of one connection see it: with one member
-// list and one stable time. Thread-safe.
-class ReplicaView : public StorageView {
- public:
-  // Sets what both sides of the connection agreed on, and with which peer.
-  // Before, the view has the store's terms of when it was made, and pairs have
-  // no sender.
-  // REQUIRES: no session is running.
-  virtual void AgreeOn(const Terms& terms, uint64_t peer_id,
-                       const IncarnationId& peer_incarnation) = 0;
-  // Whether the store has other terms or families by now. TakeSnapshot would
-  // return Unavailable, and the two sides should agree anew.
-  virtual bool stale() const = 0;
-  // Returns the names of the view's families, by ordinal.
-  virtual std::vector<std::string> family_names() const = 0;
-  // Returns the ordinal of the view's family with this RocksDB id; nullopt:
-  // none.
-  virtual std::optional<uint32_t> OrdinalOf(uint32_t family_id) const = 0;
-  // Reads the present pair of a key. Returns NotFound if there is none, or none
-  // that may be shown; a pair whose value does not match its entry's hash is
-  // quarantined.
-  virtual absl::Status ReadPair(uint32_t family, std::string_view key,
-                                Pair* pair) const = 0;
-};
 
 class StoreAccess {
  public:

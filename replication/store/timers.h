@@ -1,4 +1,4 @@
-// Whether a store does work by the wall clock.
+// Who does a store's work that is due by the clock.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_TIMERS_H_
 #define ROCKSYNC_REPLICATION_STORE_TIMERS_H_
@@ -7,10 +7,10 @@
 
 namespace rocksync {
 
-// kOn: threads renew the lease ahead of need, and sweep collected tombstones.
-// kOffForTesting: only for tests in virtual time. Then the caller that needs
-// the lease renews it, and Store::SweepForTesting sweeps.
-enum class Timers : uint8_t { kOn, kOffForTesting };
+// kThreads: threads renew the lease ahead of need, and sweep collected
+// tombstones. kCaller: the caller that needs the lease renews it, and sweeps by
+// Store::SweepHere, as where time is virtual.
+enum class Timers : uint8_t { kThreads, kCaller };
 
 }  // namespace rocksync
 

@@ -254,7 +254,7 @@ uint64_t Spread::NextDueMs() const {
                       : due_.begin()->first;
 }
 
-uint64_t Spread::RememberedForTesting(uint64_t now_ms) {
+uint64_t Spread::Remembered(uint64_t now_ms) {
   uint64_t remembered = held_.GetStatistics(now_ms).elements;
   for (const auto& [id, edge] : edges_) {
     remembered += edge->known.GetStatistics(now_ms).elements;

@@ -130,10 +130,9 @@ class Spread {
   // The number of announced changes that are left to sessions.
   uint64_t lost() const { return lost_; }
 
-  // Returns how often a change is remembered, by all filters together; for
-  // tests of what they forget. 0 once a window, and a slice of it, has gone by
-  // without any change.
-  uint64_t RememberedForTesting(uint64_t now_ms);
+  // Returns how many changes are remembered, by all filters together. 0 once a
+  // window, and a slice of it, has gone by without any change.
+  uint64_t Remembered(uint64_t now_ms);
 
  private:
   struct Edge;

@@ -414,9 +414,8 @@ void Cluster::CheckForgotten() {
   RunUntil(now_ms_ + kForgottenAfterMs);
   for (const auto& replica : replicas_) {
     if (!replica->up) continue;
-    const uint64_t remembered = replica->streams->With([this](Spread* spread) {
-      return spread->RememberedForTesting(now_ms_);
-    });
+    const uint64_t remembered = replica->streams->With(
+        [this](Spread* spread) { return spread->Remembered(now_ms_); });
     if (remembered == 0) continue;
     truth_.Broke(absl::StrCat(replica->name(), " remembers ", remembered,
                               " changes that went by long ago"));

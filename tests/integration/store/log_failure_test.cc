@@ -141,7 +141,7 @@ TEST_F(LogFailureTest, WithNothingToFlushIsAnErrorUntilOpenedAgain) {
   ASSERT_ROCKS_OK(
       StoreAccess::Open(options_, replication_, Dir(),
                         {{rocksdb::kDefaultColumnFamilyName, options_}},
-                        &handles, Timers::kOffForTesting, &raw));
+                        &handles, Timers::kCaller, &raw));
   db_.reset(raw);
   ASSERT_ROCKS_OK(db_->DestroyColumnFamilyHandle(handles[0]));
   view_ = StoreAccess::NewView(raw);

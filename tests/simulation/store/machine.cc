@@ -162,7 +162,7 @@ Status Machine::Open(bool copy_as_new, uint64_t dies_after) {
   ReplicatedDB* db = nullptr;
   const Status status =
       StoreAccess::Open(options, replication, directory_, Families(), &handles_,
-                        Timers::kOffForTesting, &db);
+                        Timers::kCaller, &db);
   if (!status.ok()) {
     work_->WaitUntilIdle();
     return status;
@@ -212,7 +212,7 @@ void Machine::Settle() {
   while (!reads_fail_ && !disk_.killed() && !db_->WaitForIndexBuild(50).ok()) {
   }
   if (!disk_.killed()) {
-    StoreAccess::StoreOf(db_.get())->SweepForTesting().PermitUncheckedError();
+    StoreAccess::StoreOf(db_.get())->SweepHere().PermitUncheckedError();
   }
   work_->WaitUntilIdle();
 }

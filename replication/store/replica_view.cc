@@ -1,3 +1,5 @@
+#include "replication/store/replica_view.h"
+
 #include <functional>
 #include <memory>
 #include <mutex>
