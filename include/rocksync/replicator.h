@@ -157,10 +157,10 @@ struct ReplicatorOptions {
   // many times the bytes.
   enum class Mode { kAdaptive, kBloomOnly };
   Mode mode = Mode::kAdaptive;
-  // Of kAdaptive. kBytes: fewest bytes. kRoundTrips: fewer round trips, for up
-  // to 1.7 times the bytes: of 10^6 pairs, 2.5 to 4.5 for up to 1 000
-  // differences instead of 2.5 to 7; where memory does not hold what differs,
-  // many more of either.
+  // Of kAdaptive. kBytes: fewest bytes. kRoundTrips: fewer round trips, for 1.2
+  // to 2.4 times the bytes: of 10^6 pairs, 2.5 to 4 in most sessions for up to
+  // 10^5 differences instead of 2.5 to 8; where memory does not hold what
+  // differs, many more of either.
   enum class Prefer { kBytes, kRoundTrips };
   Prefer prefer = Prefer::kBytes;
 
