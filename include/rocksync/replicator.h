@@ -160,7 +160,7 @@ struct ReplicatorOptions {
   // Of kAdaptive. kBytes: fewest bytes. kRoundTrips: fewer round trips, for 1.2
   // to 2.4 times the bytes: of 10^6 pairs, 2.5 to 4 in most sessions for up to
   // 10^5 differences instead of 2.5 to 8; where memory does not hold what
-  // differs, many more of either.
+  // differs, more with either (max_session_bytes).
   enum class Prefer { kBytes, kRoundTrips };
   Prefer prefer = Prefer::kBytes;
 
@@ -168,7 +168,7 @@ struct ReplicatorOptions {
   // While a value travels, it takes up to four times its size beside that. If
   // the leaves that differ hold more pairs than fit, at 96 bytes each, they are
   // worked off in batches, which costs round trips and no more bytes: 10^5
-  // differences of 10^7 pairs take 68 round trips with 64 MiB, and 6.5 with
+  // differences of 10^7 pairs take 35 round trips with 64 MiB, and 6.5 with
   // 1.2 GB (`bench sessions --session-bytes`).
   size_t max_session_bytes = size_t{64} << 20;
 
