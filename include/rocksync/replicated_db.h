@@ -104,7 +104,8 @@ struct RestampResult {
 // log for a put and 38 for a delete, and about 71 bytes on disk for each pair
 // with a short key. In memory the digests of the leaves take 2.5 MiB, notes of
 // what was written since they were last asked for at most 8 MiB, and entries
-// that are not flushed yet at most ReplicatedDBOptions::index_write_buffer_bytes.
+// that are not flushed yet at most
+// ReplicatedDBOptions::index_write_buffer_bytes.
 // `./dev bench cost` and `./dev bench write` measure it.
 //
 // Reads are RocksDB's own. Writes to replicated families hold the lock of their
