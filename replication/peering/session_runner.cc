@@ -62,7 +62,7 @@ class SessionDriver {
   }
 
   // Sends this side's turn, or as much of it as is known; also the last message
-  // of a session that has failed. Ends early if the peer has sent that it takes
+  // of a session that has failed. Ends early if the peer has said that it takes
   // no more, since its reason tells more than a closed connection does.
   rocksdb::Status SendTurn(bool* sent_any) {
     std::string message;

@@ -44,6 +44,7 @@ constexpr double kHurriedSketchCost = 1.2;
 constexpr double kWorthARoundTrip = 2;
 // Additional bits of wide ids where a retry would be a search for leaves.
 constexpr double kSlackInOneGo = 5;
+// The most slack of an id.
 constexpr int kMaxSlack = 23;
 // Bits that ids are shorter where what they hide is searched for anyway.
 constexpr int kSlackToSpare = 3;
@@ -534,7 +535,6 @@ void ExchangePlanner::SendSketch(double d, double uncertainty) {
   report_.expected_left = d * std::exp2(-slack);
   if (shape.groups == 1 && !filtered && current_sketch_ == probe_.get() &&
       current_sketch_ != nullptr) {
-    current_sketch_ = probe_.get();
     const uint32_t count =
         std::max(sums, current_sketch_->sums() + 1) - current_sketch_->sums();
     report_.plan += ", extended by " + std::to_string(count);

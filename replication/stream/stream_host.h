@@ -43,7 +43,7 @@ struct BufferedChange {
 
 struct ChangeBatch {
   std::vector<BufferedChange> changes;
-  uint64_t lost = 0;       // changes before these that the buffer had to let go
+  uint64_t lost = 0;       // changes before these that the buffer had to drop
   uint64_t last = 0;       // number of the last change
   uint64_t oldest_ms = 0;  // when the first was made
 };

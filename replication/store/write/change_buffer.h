@@ -3,9 +3,9 @@
 // readers have read them.
 //
 // A writer appends after RocksDB's Write has returned OK. So what is in the
-// buffer is in the database, and a sync of the database's buffer that begins
-// after a position was read makes everything up to it durable. A writer never
-// waits for a reader, except while that holds the mutex to copy pointers.
+// buffer is in the database, and a sync of the WAL that begins after a position
+// was read makes everything up to it durable. A writer never waits for a
+// reader, except while that holds the mutex to copy pointers.
 //
 // A reader may miss a change, if it was not attached yet or if the buffer
 // dropped it. Such a change is in every snapshot of the database that is taken
