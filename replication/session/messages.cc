@@ -1,7 +1,6 @@
 #include "replication/session/messages.h"
 
 #include <algorithm>
-#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "replication/session/storage_view.h"

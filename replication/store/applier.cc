@@ -315,7 +315,8 @@ Status Applier::ContendOne(Batch* batch, size_t i) {
   (*batch->outcomes)[i] = ApplyOutcome::kApplied;
   batch->current[i] = EntryOf(indexed_->hasher(), pair);
   std::optional<Digest> change;
-  if (!pair.tombstone && !was_quarantined && !current.tombstone) {
+  if (indexed_->digests()->tracking() && !pair.tombstone && !was_quarantined &&
+      !current.tombstone) {
     const auto hash = [&](const StoredEntry& entry) {
       return CompleteHash(indexed_->hasher(), family.name, pair.key, entry);
     };

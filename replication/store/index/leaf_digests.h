@@ -121,6 +121,10 @@ class LeafDigests {
   // REQUIRES: the position's stripe is held.
   void Note(uint64_t position) { notes_.Add(position); }
 
+  // Whether notes are taken: without a base they would be in vain. Does not
+  // become true while any stripe is held.
+  bool tracking() const { return notes_.tracking(); }
+
   // Notes what a write has changed, instead of its position. Neither entry is a
   // tombstone, nor is the old one quarantined.
   // REQUIRES: the position's stripe has been held since before the write.
