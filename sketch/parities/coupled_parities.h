@@ -14,6 +14,7 @@
 #ifndef ROCKSYNC_SKETCH_PARITIES_COUPLED_PARITIES_H_
 #define ROCKSYNC_SKETCH_PARITIES_COUPLED_PARITIES_H_
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstdint>
@@ -73,8 +74,8 @@ CoupledPlace PlaceCoupled(const ElementHash& hash, const CoupledKeys& keys,
 inline constexpr uint32_t kCoupledPurpose = 4;
 CoupledKeys DeriveCoupledKeys(const MappingSeed& seed);
 
-// The elements or keys that parities are made of. Views: the spans must outlive
-// this.
+// The elements, keys or places that parities are made of. Views: the spans must
+// outlive this.
 class CoupledMembers {
  public:
   // Makes members of the elements whose ordinals are not marked in `closed`.
@@ -94,16 +95,27 @@ class CoupledMembers {
     assert(positions.size() == elements.size());
   }
 
-  size_t size() const { return elements_.size(); }
+  // Makes members of the places 0, 1, ... of two sequences of bits that both
+  // sides know, but for those marked in `closed`. A place counts in its cells
+  // if its bit, 0 or 1, is set. So what shows are places with different bits.
+  CoupledMembers(std::span<const uint8_t> place_bits,
+                 const std::vector<bool>& closed)
+      : closed_(&closed), place_bits_(place_bits) {
+    assert(place_bits.size() == closed.size());
+  }
+
+  size_t size() const { return std::max(elements_.size(), place_bits_.size()); }
   bool HasCells(size_t ordinal) const {
     return closed_ == nullptr || !(*closed_)[ordinal];
   }
   // Returns what the cells are chosen by.
   ElementHash Placed(size_t ordinal) const {
+    if (!place_bits_.empty()) return {ordinal * kMixFactor, ordinal};
     if (closed_ != nullptr) return elements_[ordinal];
     return {positions_[ordinal], positions_[ordinal]};
   }
   bool Counts(size_t ordinal) const {
+    if (!place_bits_.empty()) return place_bits_[ordinal] != 0;
     return closed_ != nullptr ||
            (Mix(elements_[ordinal], bits_) >> plane_ & 1) != 0;
   }
@@ -114,6 +126,7 @@ class CoupledMembers {
   std::span<const uint64_t> positions_;
   MappingKey bits_;
   uint32_t plane_ = 0;
+  std::span<const uint8_t> place_bits_;
 };
 inline constexpr uint32_t kMaxKeyPlanes = 8;
 

@@ -98,6 +98,55 @@ class ValueFinder {
   Polynomial derivative_;
 };
 
+Polynomial Times(const Field& field, const Polynomial& a, const Polynomial& b) {
+  Polynomial product(a.size() + b.size() - 1, 0);
+  for (size_t i = 0; i < b.size(); ++i) {
+    field.AddScaled(b[i], a.data(), &product[i], a.size());
+  }
+  return product;
+}
+
+// Returns the product of (1 - x locator) over all places.
+Polynomial ProductOfPlaces(const Field& field,
+                           std::span<const uint32_t> places) {
+  Polynomial product = {1};
+  for (const uint32_t place : places) {
+    product.push_back(0);
+    for (size_t i = product.size(); i-- > 1;) {
+      product[i] ^= field.Multiply(product[i - 1], place + 1);
+    }
+  }
+  return product;
+}
+
+// Finds the locators of differences at places that are not among the `known`.
+// Times the product of these, the syndromes become 0 from its degree on but for
+// what other places add: what is left are syndromes of those alone, times
+// factors. Sets `*product` to the product of (1 - x locator).
+bool FindOthers(const Field& field, std::span<const uint32_t> syndromes,
+                const Polynomial& known, Polynomial* product,
+                std::vector<uint32_t>* locators) {
+  *product = {1};
+  const size_t degree = known.size() - 1;
+  const Polynomial reversed(known.rbegin(), known.rend());
+  std::vector<uint32_t> rest;
+  for (size_t i = degree; i < syndromes.size(); ++i) {
+    rest.push_back(
+        field.Dot(reversed.data(), &syndromes[i - degree], known.size()));
+  }
+  if (std::all_of(rest.begin(), rest.end(),
+                  [](uint32_t syndrome) { return syndrome == 0; })) {
+    return true;
+  }
+  *product = ShortestRecurrence(field, rest);
+  if (product->size() < 2) return false;
+  // The recurrence is a multiple of the product of (1 - x a); reversed, of (x -
+  // a).
+  Polynomial locator(product->rbegin(), product->rend());
+  field.Scale(field.Inverse(locator.back()), locator.data(), locator.size());
+  return FindRoots(field, locator, locators);
+}
+
 // Places of one block, see BlockedSyndromes.
 constexpr size_t kBlock = 256;
 
@@ -181,26 +230,32 @@ std::vector<uint32_t> SymbolSyndromes(const Field& field,
 
 bool DecodeSymbols(const Field& field, std::span<const uint32_t> syndromes,
                    size_t places, std::vector<SymbolDifference>* differences) {
+  return DecodeSymbols(field, syndromes, places, {}, differences);
+}
+
+bool DecodeSymbols(const Field& field, std::span<const uint32_t> syndromes,
+                   size_t places, std::span<const uint32_t> doubtful,
+                   std::vector<SymbolDifference>* differences) {
   differences->clear();
-  if (std::all_of(syndromes.begin(), syndromes.end(),
-                  [](uint32_t syndrome) { return syndrome == 0; })) {
-    return true;
-  }
-  Polynomial recurrence = ShortestRecurrence(field, syndromes);
-  if (recurrence.size() < 2) return false;
-  const ValueFinder values(field, syndromes, recurrence);
-  // The recurrence is a multiple of the product of (1 - x a); reversed, of (x -
-  // a).
-  Polynomial& locator = recurrence;
-  std::reverse(locator.begin(), locator.end());
-  field.Scale(field.Inverse(locator.back()), locator.data(), locator.size());
+  if (syndromes.size() < doubtful.size()) return false;
+  const Polynomial known = ProductOfPlaces(field, doubtful);
+  Polynomial unknown;
   std::vector<uint32_t> locators;
-  if (!FindRoots(field, locator, &locators)) return false;
-  for (const uint32_t root : locators) {
-    if (root == 0 || root > places) return false;
-    const uint32_t value = values.At(root);
+  if (!FindOthers(field, syndromes, known, &unknown, &locators)) return false;
+  for (const uint32_t locator : locators) {
+    if (locator == 0 || locator > places) return false;
+    if (std::binary_search(doubtful.begin(), doubtful.end(), locator - 1)) {
+      return false;
+    }
+  }
+  const ValueFinder values(field, syndromes, Times(field, known, unknown));
+  for (const uint32_t locator : locators) {
+    const uint32_t value = values.At(locator);
     if (value == 0) return false;
-    differences->push_back({root - 1, value});
+    differences->push_back({locator - 1, value});
+  }
+  for (const uint32_t place : doubtful) {
+    differences->push_back({place, values.At(place + 1)});
   }
   std::sort(differences->begin(), differences->end(),
             [](const SymbolDifference& a, const SymbolDifference& b) {

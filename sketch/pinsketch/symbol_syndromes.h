@@ -51,6 +51,19 @@ struct SymbolDifference {
 bool DecodeSymbols(const Field& field, std::span<const uint32_t> syndromes,
                    size_t places, std::vector<SymbolDifference>* differences);
 
+// The same where it is known of some places, `doubtful`, that they may differ:
+// their differences take one syndrome each instead of two (errors and erasures;
+// Forney, "On decoding BCH codes", 1965). Those at other places are found if
+// they are at most half of the syndromes that remain. `doubtful` ascend;
+// `*differences` has each of them, with value 0 if it does not differ after
+// all. If there are fewer syndromes than doubtful places nothing is found.
+//
+// Takes about 3 T^2 multiplications for T syndromes, and those of
+// DecodeSymbols for the T - doubtful.size() that remain.
+bool DecodeSymbols(const Field& field, std::span<const uint32_t> syndromes,
+                   size_t places, std::span<const uint32_t> doubtful,
+                   std::vector<SymbolDifference>* differences);
+
 }  // namespace rocksync
 
 #endif  // ROCKSYNC_SKETCH_PINSKETCH_SYMBOL_SYNDROMES_H_

@@ -123,6 +123,57 @@ TEST(DecodeSymbols, NoticesMoreDifferencesThanItCanFind) {
   }
 }
 
+// Differences at places that are known to be doubtful take one syndrome each,
+// also where there is no difference after all; others take two.
+TEST(DecodeSymbols, DoubtfulPlacesTakeOneSyndrome) {
+  std::mt19937_64 random(4);
+  for (const int bits : {8, 9, 13}) {
+    const Field field(bits);
+    for (size_t count = 0; count <= 40; count += 5) {
+      for (const size_t others : {0, 1, 3}) {
+        auto differences = RandomDifferences(field, count + others, &random);
+        std::vector<uint32_t> doubtful;
+        std::vector<SymbolDifference> shuffled = differences;
+        std::shuffle(shuffled.begin(), shuffled.end(), random);
+        for (size_t i = 0; i < count; ++i)
+          doubtful.push_back(shuffled[i].place);
+        const uint32_t equal = kPlaces;  // a place without a difference
+        doubtful.push_back(equal);
+        std::sort(doubtful.begin(), doubtful.end());
+        differences.push_back({equal, 0});
+        const size_t syndromes = count + 1 + 2 * others;
+        std::vector<SymbolDifference> decoded;
+        ASSERT_TRUE(DecodeSymbols(
+            field,
+            SyndromesOf(field, shuffled, static_cast<uint32_t>(syndromes)),
+            kPlaces + 1, doubtful, &decoded))
+            << bits << " bits, " << count << " and " << others;
+        EXPECT_EQ(decoded, differences);
+      }
+    }
+  }
+}
+
+TEST(DecodeSymbols, NoticesMoreThanDoubtfulPlacesTell) {
+  std::mt19937_64 random(5);
+  const Field field(13);
+  const auto differences = RandomDifferences(field, 20, &random);
+  std::vector<uint32_t> doubtful;
+  for (size_t i = 0; i < 15; ++i) doubtful.push_back(differences[i].place);
+  std::vector<SymbolDifference> decoded;
+  // Five others take ten syndromes.
+  for (uint32_t syndromes = 0; syndromes < 25; ++syndromes) {
+    EXPECT_FALSE(DecodeSymbols(field,
+                               SyndromesOf(field, differences, syndromes),
+                               kPlaces, doubtful, &decoded) &&
+                 decoded.size() > 17)
+        << syndromes;
+  }
+  EXPECT_TRUE(DecodeSymbols(field, SyndromesOf(field, differences, 25), kPlaces,
+                            doubtful, &decoded));
+  EXPECT_EQ(decoded, differences);
+}
+
 TEST(DecodeSymbols, TakesNoPlaceThatIsNotThere) {
   const Field field(8);
   const std::vector<SymbolDifference> far = {{150, 3}};
