@@ -1,6 +1,17 @@
 #include "replication/session/storage_view.h"
 
+#include <bit>
+
 namespace rocksync {
+
+absl::Status StorageSnapshot::ScanLeaf(uint32_t leaf,
+                                       const Visit& visit) const {
+  const int bits = std::countr_zero(LeafDigests().size());
+  if (bits == 0) return ScanPositions(0, ~uint64_t{0}, visit);
+  const uint64_t first = uint64_t{leaf} << (64 - bits);
+  return ScanPositions(first, first | ~uint64_t{0} >> bits, visit);
+}
+
 namespace {
 
 class OneByOne final : public StorageSnapshot::ValueReader {

@@ -29,7 +29,8 @@ namespace rocksync {
 inline constexpr int kLeafBits = 16;
 inline constexpr uint32_t kLeafCount = uint32_t{1} << kLeafBits;
 constexpr uint32_t LeafOf(uint64_t position, int leaf_bits = kLeafBits) {
-  return static_cast<uint32_t>(position >> (64 - leaf_bits));
+  return leaf_bits == 0 ? 0
+                        : static_cast<uint32_t>(position >> (64 - leaf_bits));
 }
 
 // What the index holds for one key.
@@ -84,12 +85,14 @@ class StorageSnapshot {
   // was taken; nothing more is read of it then. O(1).
   virtual absl::Status CheckHolds() const { return absl::OkStatus(); }
 
-  // Calls `visit` with position and hash of every element of leaf `leaf`, in
-  // order of (position, family, key). O(elements of the leaf).
-  virtual absl::Status ScanLeaf(
-      uint32_t leaf,
-      const std::function<void(uint64_t position, const ElementHash&)>& visit)
-      const = 0;
+  // Calls `visit` with position and hash of every element whose position is
+  // `first`, `last` or between them, in order of (position, family, key).
+  // O(elements visited); fastest where each call goes on behind the one before.
+  using Visit = std::function<void(uint64_t position, const ElementHash&)>;
+  virtual absl::Status ScanPositions(uint64_t first, uint64_t last,
+                                     const Visit& visit) const = 0;
+  // The same for the elements of leaf `leaf`.
+  absl::Status ScanLeaf(uint32_t leaf, const Visit& visit) const;
 
   // Reports that the elements of ScanLeaf do not add up to LeafDigests. Later
   // snapshots compute their digests from the entries.

@@ -75,11 +75,10 @@ std::vector<MemorySnapshot::Entry>::const_iterator MemorySnapshot::From(
       [](const Entry& entry, uint64_t at) { return entry.position < at; });
 }
 
-absl::Status MemorySnapshot::ScanLeaf(
-    uint32_t leaf,
-    const std::function<void(uint64_t, const ElementHash&)>& visit) const {
-  for (auto it = From(uint64_t{leaf} << (64 - leaf_bits_));
-       it != order_.end() && LeafOf(it->position, leaf_bits_) == leaf; ++it) {
+absl::Status MemorySnapshot::ScanPositions(uint64_t first, uint64_t last,
+                                           const Visit& visit) const {
+  for (auto it = From(first); it != order_.end() && it->position <= last;
+       ++it) {
     visit(it->position, it->record->hash);
   }
   return absl::OkStatus();

@@ -30,9 +30,8 @@ class MemorySnapshot final : public StorageSnapshot {
   ~MemorySnapshot() override;
 
   std::span<const Digest> LeafDigests() const override { return digests_; }
-  absl::Status ScanLeaf(uint32_t leaf,
-                        const std::function<void(uint64_t, const ElementHash&)>&
-                            visit) const override;
+  absl::Status ScanPositions(uint64_t first, uint64_t last,
+                             const Visit& visit) const override;
   uint64_t LeftOut() const override { return left_out_; }
   absl::StatusOr<bool> LeavesOut(uint32_t family,
                                  std::string_view key) const override;

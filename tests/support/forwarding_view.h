@@ -27,11 +27,9 @@ class ForwardingSnapshot : public StorageSnapshot {
   std::span<const Digest> LeafDigests() const override {
     return snapshot_->LeafDigests();
   }
-  absl::Status ScanLeaf(
-      uint32_t leaf,
-      const std::function<void(uint64_t position, const ElementHash&)>& visit)
-      const override {
-    return snapshot_->ScanLeaf(leaf, visit);
+  absl::Status ScanPositions(uint64_t first, uint64_t last,
+                             const Visit& visit) const override {
+    return snapshot_->ScanPositions(first, last, visit);
   }
   uint64_t LeftOut() const override { return snapshot_->LeftOut(); }
   absl::StatusOr<bool> LeavesOut(uint32_t family,

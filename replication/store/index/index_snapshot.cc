@@ -36,30 +36,24 @@ class IndexSnapshot final : public StorageSnapshot {
     return still_holds_ ? still_holds_() : absl::OkStatus();
   }
 
-  absl::Status ScanLeaf(
-      uint32_t leaf,
-      const std::function<void(uint64_t position, const ElementHash&)>& visit)
-      const override {
+  absl::Status ScanPositions(uint64_t first, uint64_t last,
+                             const Visit& visit) const override {
     const absl::Status holds = CheckHolds();
     if (!holds.ok()) return holds;
     IndexCursor* const cursor = ScanCursor();
-    // After a leaf was scanned the cursor already stands where the next one
-    // begins.
-    if (scanned_ > leaf || !cursor->status().ok()) {
-      // No entry has position 0.
-      const uint64_t first = uint64_t{leaf} << (64 - kLeafBits);
-      cursor->Seek(first == 0 ? 1 : first);
-    } else if (cursor->Valid() && LeafOf(cursor->key().position) < leaf) {
-      cursor->Seek(uint64_t{leaf} << (64 - kLeafBits));
+    // After a scan the cursor already stands where the next one may begin.
+    const bool goes_on = scanned_last_.has_value() && *scanned_last_ < first;
+    if (!goes_on || !cursor->status().ok() ||
+        (cursor->Valid() && cursor->key().position < first)) {
+      cursor->Seek(std::max<uint64_t>(first, 1));  // no entry has position 0
     }
     uint64_t scanned = 0;
-    for (; cursor->Valid() && LeafOf(cursor->key().position) == leaf;
-         cursor->Next()) {
+    for (; cursor->Valid() && cursor->key().position <= last; cursor->Next()) {
       if (!cursor->Counts()) continue;
       visit(cursor->key().position, cursor->Hash());
       ++scanned;
     }
-    scanned_ = leaf + 1;
+    scanned_last_ = last;
     Read(scanned);
     return ToAbsl(cursor->status());
   }
@@ -97,7 +91,7 @@ class IndexSnapshot final : public StorageSnapshot {
     IndexCursor* const cursor = dense ? ScanCursor() : LookupCursor();
     if (dense) {
       cursor->Seek(elements.front().position);
-      scanned_ = kNothingScanned;
+      scanned_last_.reset();
     }
     size_t bytes = 0;
     for (const PlacedElement& element : elements) {
@@ -185,8 +179,6 @@ class IndexSnapshot final : public StorageSnapshot {
   }
 
  private:
-  static constexpr uint32_t kNothingScanned = kLeafCount + 1;
-
   // Reads values by going from one to the next, where that is faster than a
   // look-up for each.
   class InKeyOrder final : public ValueReader {
@@ -366,7 +358,7 @@ class IndexSnapshot final : public StorageSnapshot {
   const ReadsDone read_;
   mutable std::unique_ptr<IndexCursor> scan_;
   // scan_ stands at the first entry that is in this leaf or a later one.
-  mutable uint32_t scanned_ = kNothingScanned;
+  mutable std::optional<uint64_t> scanned_last_;
   mutable std::unique_ptr<IndexCursor> lookup_;
   mutable std::map<uint32_t, bool> blobs_;  // by family id
 };

@@ -15,12 +15,10 @@ class CountingSnapshot final : public ForwardingSnapshot {
  public:
   CountingSnapshot(std::unique_ptr<StorageSnapshot> snapshot, uint64_t* read)
       : ForwardingSnapshot(std::move(snapshot)), read_(read) {}
-  absl::Status ScanLeaf(
-      uint32_t leaf,
-      const std::function<void(uint64_t position, const ElementHash&)>& visit)
-      const override {
-    return ForwardingSnapshot::ScanLeaf(
-        leaf, [&](uint64_t position, const ElementHash& hash) {
+  absl::Status ScanPositions(uint64_t first, uint64_t last,
+                             const Visit& visit) const override {
+    return ForwardingSnapshot::ScanPositions(
+        first, last, [&](uint64_t position, const ElementHash& hash) {
           ++*read_;
           visit(position, hash);
         });

@@ -52,12 +52,10 @@ class Snapshot final : public StorageSnapshot {
 
   std::span<const Digest> LeafDigests() const override { return leaves_; }
 
-  absl::Status ScanLeaf(
-      uint32_t leaf,
-      const std::function<void(uint64_t position, const ElementHash&)>& visit)
-      const override {
-    for (auto it = Find(uint64_t{leaf} << (64 - kLeafBits));
-         it != entries_.end() && LeafOf(it->position) == leaf; ++it) {
+  absl::Status ScanPositions(uint64_t first, uint64_t last,
+                             const Visit& visit) const override {
+    for (auto it = Find(first); it != entries_.end() && it->position <= last;
+         ++it) {
       visit(it->position, elements_[it->number]);
     }
     return absl::OkStatus();

@@ -19,12 +19,10 @@ class CountingSnapshot final : public ForwardingSnapshot {
   CountingSnapshot(std::unique_ptr<StorageSnapshot> snapshot, int* scans)
       : ForwardingSnapshot(std::move(snapshot)), scans_(scans) {}
 
-  absl::Status ScanLeaf(
-      uint32_t leaf,
-      const std::function<void(uint64_t position, const ElementHash&)>& visit)
-      const override {
+  absl::Status ScanPositions(uint64_t first, uint64_t last,
+                             const Visit& visit) const override {
     ++*scans_;
-    return ForwardingSnapshot::ScanLeaf(leaf, visit);
+    return ForwardingSnapshot::ScanPositions(first, last, visit);
   }
 
  private:
