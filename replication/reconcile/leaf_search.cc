@@ -9,6 +9,7 @@
 #include "replication/reconcile/exchange_key_parities.h"
 #include "replication/reconcile/exchange_messages.h"
 #include "replication/reconcile/leaf_estimate.h"
+#include "replication/reconcile/leaf_parity_plan.h"
 #include "replication/reconcile/leaf_symbols.h"
 #include "sketch/element/coding.h"
 #include "sketch/pinsketch/field.h"
@@ -55,6 +56,8 @@ constexpr double kShareOfFine = 0.95;
 constexpr uint32_t kThirdPassFrom = 64;
 constexpr double kShareOfSecondPass = 0.85;
 constexpr double kShareOfThirdPass = 0.995;
+// The pairs of syndromes that groups take, for each leaf that differs.
+constexpr double kPairsToDecode = 1.06;
 // A single group that failed for the third time gets so many times its pairs.
 constexpr double kGrowthLater = 1.8;
 // At this share of differing leaves or more, the number of overwritten keys
@@ -91,11 +94,15 @@ LeafSearch::LeafSearch(Role role, const LeafSearchOptions& options,
                        const std::vector<bool>& closed)
     : role_(role),
       prefer_(options.prefer),
+      seed_(seed),
       symbol_key_(DeriveMapping(seed, kLeafSymbolPurpose, 0)),
       leaves_(leaves),
       closed_(closed),
       most_(options.most),
       may_send_key_parities_(options.may_send_key_parities),
+      parities_(options.parities),
+      at_once_(options.at_once),
+      eager_(options.eager),
       per_leaf_(options.per_leaf),
       estimator_(seed, leaves, &closed_, options.prefer) {
   shape_.leaves = static_cast<uint32_t>(leaves.size());
@@ -103,7 +110,16 @@ LeafSearch::LeafSearch(Role role, const LeafSearchOptions& options,
       SymbolBitsToTell(options.per_leaf, options.prefer == Prefer::kRoundTrips);
   Cut(/*group_bits=*/0);
   if (role_ == Role::kResponder) return;
-  pairs_ = ProbePairs(options.expected);
+  if (at_once_ || (options.expected > (eager_ ? 1 : kMaxOfProbe) && parities_ &&
+                   prefer_ == Prefer::kBytes)) {
+    in_place_of_probe_ =
+        SendParities({.differing = options.expected, .fine = at_once_});
+  }
+  if (!in_place_of_probe_) SendProbe(options.expected);
+}
+
+void LeafSearch::SendProbe(double expected) {
+  pairs_ = ProbePairs(expected);
   std::string body;
   PutProbe(MySyndromes(0, 2 * pairs_), shape_.bits(),
            prefer_ == Prefer::kRoundTrips ? estimator_.Make() : "", &body);
@@ -140,6 +156,14 @@ absl::Status LeafSearch::Receive(std::string_view payload) {
       return ReceiveMore(body);
     case LeafSearchKind::kRest:
       return ReceiveRest(body);
+    case LeafSearchKind::kOdd:
+      return ReceiveOdd(body);
+    case LeafSearchKind::kOfEach:
+      return ReceiveOfEach(body);
+    case LeafSearchKind::kParities:
+    case LeafSearchKind::kSplits:
+    case LeafSearchKind::kEach:
+      return ReceiveParities(kind, body);
   }
   return BadSearch("unknown kind");
 }
@@ -147,9 +171,10 @@ absl::Status LeafSearch::Receive(std::string_view payload) {
 // --- The probe, and the estimate --------------------------------------------
 
 absl::Status LeafSearch::ReceiveProbe(std::string_view body) {
-  if (role_ != Role::kResponder || pairs_ > 0) {
+  if (role_ != Role::kResponder || pairs_ > 0 || at_once_) {
     return BadSearch("unexpected probe");
   }
+  DropParities();
   std::vector<uint32_t> theirs;
   std::string_view parities;
   const bool at_once = prefer_ == Prefer::kRoundTrips;
@@ -186,6 +211,7 @@ absl::Status LeafSearch::ReceiveEstimate(std::string_view parities) {
 
 void LeafSearch::Cut(int group_bits) {
   shape_.group_bits = group_bits;
+  symbol_bits_ = shape_.bits();
   open_.assign(shape_.groups(), {});
   for (uint32_t group = 0; group < shape_.groups(); ++group) {
     open_[group].group = group;
@@ -256,6 +282,10 @@ void LeafSearch::SendSums(const LeafEstimate& estimate) {
     GiveUp(estimate);
     return;
   }
+  if (!doubtful && ParitiesSave(estimate, group_bits) &&
+      SendParities(estimate)) {
+    return;
+  }
   // The initiator continues a single group after the syndromes of its probe.
   const bool extends = group_bits == 0 && role_ == Role::kInitiator;
   const uint32_t known = extends ? pairs_ : 0;
@@ -277,6 +307,7 @@ void LeafSearch::SendSums(const LeafEstimate& estimate) {
 }
 
 absl::Status LeafSearch::ReceiveSums(std::string_view body) {
+  DropParities();
   const bool due = role_ == Role::kResponder ||
                    (prefer_ == Prefer::kRoundTrips && pairs_ > 0);
   if (!due || pairs_ == 0 || part_ != Part::kUnknown) {
@@ -292,6 +323,9 @@ absl::Status LeafSearch::ReceiveSums(std::string_view body) {
     if (!status.ok()) return status;
     if (expected > 0) finely_ = estimator_.CompareFine(expected, parities);
   }
+  if (asked_parities_ && shape.group_bits == 0) {
+    return BadSearch("a single group in place of parities");
+  }
   // The responder has the probe's syndromes of a single group already.
   const bool extends = shape.group_bits == 0 && role_ == Role::kResponder;
   const uint32_t known = extends ? pairs_ : 0;
@@ -302,6 +336,7 @@ absl::Status LeafSearch::ReceiveSums(std::string_view body) {
   }
   part_ = Part::kDecodes;
   if (!extends) Cut(shape.group_bits);
+  const uint32_t of_probe = pairs_;
   pairs_ = known + static_cast<uint32_t>(theirs.size() / shape.groups() / 2);
   report_.plan = absl::StrCat("leaves: ", shape.groups(), " groups of ",
                               shape.bits(), " bits, ", pairs_);
@@ -309,6 +344,9 @@ absl::Status LeafSearch::ReceiveSums(std::string_view body) {
   const bool far_more = finely_.differing > kSurelyMore * most;
   if (!theirs.empty() && !far_more) {
     Decode(theirs, 2 * known);
+  } else if (theirs.empty() && AskForParities()) {
+    pairs_ = of_probe;
+    return absl::OkStatus();
   } else if (theirs.empty() && finely_.differing > 0 &&
              finely_.differing <= most) {
     more_.open.assign(open_.size(), true);
@@ -398,7 +436,7 @@ bool LeafSearch::TakeGroup(uint32_t group,
 }
 
 LeafDifference LeafSearch::Explain(uint32_t leaf, uint32_t value) const {
-  const int bits = shape_.bits();
+  const int bits = symbol_bits_;
   const uint32_t mine = LeafSymbol(leaves_[leaf], symbol_key_, bits);
   const uint32_t theirs = mine ^ value;
   const uint32_t counts = (mine >> (bits - 2)) - (theirs >> (bits - 2));
@@ -415,7 +453,9 @@ void LeafSearch::TakeWhole(uint32_t group) {
 }
 
 absl::Status LeafSearch::ReceiveMore(std::string_view body) {
-  if (part_ != Part::kSends) return BadSearch("unexpected request");
+  if (part_ != Part::kSends || parity_sender_ != nullptr) {
+    return BadSearch("unexpected request");
+  }
   MoreSyndromes more;
   const absl::Status status = GetMore(body, open_.size(), pairs_, &more);
   if (!status.ok()) return status;
@@ -434,7 +474,9 @@ absl::Status LeafSearch::ReceiveMore(std::string_view body) {
 }
 
 absl::Status LeafSearch::ReceiveRest(std::string_view body) {
-  if (part_ != Part::kDecodes) return BadSearch("unexpected syndromes");
+  if (part_ != Part::kDecodes || parity_receiver_ != nullptr) {
+    return BadSearch("unexpected syndromes");
+  }
   std::vector<uint32_t> theirs;
   const absl::Status status =
       GetSyndromes(body, shape_.bits(), open_.size(), pairs_, &theirs);
@@ -448,6 +490,183 @@ absl::Status LeafSearch::ReceiveRest(std::string_view body) {
   Decode(theirs, first);
   Finish();
   return absl::OkStatus();
+}
+
+// --- Parities of leaves ------------------------------------------------------
+
+// The way back, of kOdd and kOfEach, is small beside what is saved.
+bool LeafSearch::ParitiesSave(const LeafEstimate& estimate,
+                              int group_bits) const {
+  if (prefer_ == Prefer::kRoundTrips || role_ != Role::kInitiator ||
+      !parities_ || tried_parities_ || estimate.overwritten) {
+    return false;
+  }
+  if (eager_) return true;
+  SymbolShape shape = shape_;
+  shape.group_bits = group_bits;
+  const double syndromes =
+      kPairsToDecode * 2 * estimate.differing * shape.bits();
+  return PlanLeafParities(shape_.leaves, estimate.differing, shape_.least_bits)
+             .bits < syndromes;
+}
+
+// The other side has given them up, unless they are decoded.
+void LeafSearch::DropParities() {
+  if (parity_receiver_ == nullptr || parity_receiver_->odd_known()) return;
+  parity_receiver_.reset();
+  part_ = Part::kUnknown;
+}
+
+// The fine parities tell how many leaves differ.
+bool LeafSearch::AskForParities() {
+  const double odd = OddLeaves(shape_.leaves, finely_.differing);
+  if (prefer_ == Prefer::kRoundTrips || role_ != Role::kResponder ||
+      !parities_ || asked_parities_ || odd < 1 ||
+      ChooseGroupBits(finely_.differing) == 0 ||
+      finely_.differing > most_ * shape_.leaves) {
+    return false;
+  }
+  asked_parities_ = true;
+  part_ = Part::kUnknown;
+  std::string body;
+  PutVarint64(&body, static_cast<uint64_t>(odd));
+  Send(LeafSearchKind::kOdd, body);
+  return true;
+}
+
+bool LeafSearch::SendParities(const LeafEstimate& estimate) {
+  const LeafParityPlan plan =
+      PlanLeafParities(shape_.leaves, estimate.differing, shape_.least_bits);
+  if (std::isinf(plan.bits)) return false;
+  tried_parities_ = true;
+  part_ = Part::kSends;
+  parity_sender_ = std::make_unique<LeafParitySender>(
+      SearchedLeaves{leaves_, closed_, seed_, symbol_key_}, plan.shape);
+  symbol_bits_ = plan.shape.bits() + 1;
+  report_.plan = absl::StrCat(
+      "leaves: estimate ",
+      static_cast<uint64_t>(std::llround(estimate.differing)), ", parities, ",
+      plan.shape.groups(), " groups of ", symbol_bits_, " bits");
+  Send(LeafSearchKind::kParities,
+       parity_sender_->First(estimate.differing, estimate.fine));
+  return true;
+}
+
+absl::Status LeafSearch::ReceiveOdd(std::string_view body) {
+  uint64_t odd = 0;
+  // Where the sums came without syndromes, the other side may ask for parities.
+  const bool asked = part_ == Part::kSends && pairs_ == 0 && !tried_parities_ &&
+                     role_ == Role::kInitiator && prefer_ == Prefer::kBytes;
+  if ((parity_sender_ == nullptr && !asked) ||
+      !GetVarint64(&body, shape_.leaves / 2, &odd) || !body.empty() ||
+      (asked && odd == 0)) {
+    return BadSearch("unexpected number of odd leaves");
+  }
+  const double differing =
+      DifferingLeaves(shape_.leaves, static_cast<double>(odd));
+  if (asked && !overwritten_ &&
+      SendParities({.differing = differing, .fine = true})) {
+    return absl::OkStatus();
+  }
+  LeafSearchKind kind = LeafSearchKind::kSplits;
+  std::string more;
+  if (parity_sender_ != nullptr && parity_sender_->Next(odd, &kind, &more)) {
+    absl::StrAppend(&report_.plan, ", ", odd, " odd");
+    Send(kind, more);
+    return absl::OkStatus();
+  }
+  GoOnWithoutParities(
+      asked ? differing : std::max(report_.estimated_differences, differing));
+  return absl::OkStatus();
+}
+
+void LeafSearch::GoOnWithoutParities(double differing) {
+  parity_sender_.reset();
+  tried_parities_ = true;
+  if (at_once_) {
+    GiveUp({});
+  } else if (std::exchange(in_place_of_probe_, false)) {
+    part_ = Part::kUnknown;
+    Cut(/*group_bits=*/0);
+    SendProbe(/*expected=*/0);
+  } else {
+    SendSums({.differing = differing, .overwritten = overwritten_});
+  }
+}
+
+absl::Status LeafSearch::ReceiveOfEach(std::string_view body) {
+  if (parity_sender_ == nullptr) return BadSearch("unexpected request");
+  std::string rest;
+  const absl::Status status = parity_sender_->TakeRequest(body, &rest);
+  if (!status.ok()) return status;
+  absl::StrAppend(&report_.plan, "+", rest.size(), " B");
+  Send(LeafSearchKind::kEach, rest);
+  return absl::OkStatus();
+}
+
+absl::Status LeafSearch::ReceiveParities(LeafSearchKind kind,
+                                         std::string_view body) {
+  const bool first = parity_receiver_ == nullptr;
+  if (role_ != Role::kResponder || prefer_ == Prefer::kRoundTrips ||
+      (first && part_ != Part::kUnknown) ||
+      (first && kind != LeafSearchKind::kParities)) {
+    return BadSearch("unexpected parities");
+  }
+  if (!parities_) {
+    if (std::exchange(tried_parities_, true)) {
+      return BadSearch("parities of leaves again");
+    }
+    Send(LeafSearchKind::kOdd, std::string(1, '\0'));
+    return absl::OkStatus();
+  }
+  if (first) {
+    parity_receiver_ = std::make_unique<LeafParityReceiver>(
+        SearchedLeaves{leaves_, closed_, seed_, symbol_key_});
+    part_ = Part::kDecodes;
+  }
+  LeafParityReceiver& receiver = *parity_receiver_;
+  const absl::Status status =
+      kind == LeafSearchKind::kParities
+          ? receiver.TakeParities(body, shape_.least_bits)
+      : kind == LeafSearchKind::kSplits ? receiver.TakeSplits(body)
+                                        : receiver.TakeEach(body);
+  if (status.ok()) AnswerParities();
+  return status;
+}
+
+void LeafSearch::AnswerParities() {
+  const LeafParityReceiver& receiver = *parity_receiver_;
+  if (receiver.done()) {
+    TakeParityOutcome();
+    return;
+  }
+  const double differing = DifferingLeaves(shape_.leaves, receiver.odd());
+  const bool far_more = differing > kSurelyMore * most_ * shape_.leaves;
+  if (receiver.hopeless()) {
+    GiveUp({});
+  } else if (!receiver.odd_known() && !at_once_ && far_more) {
+    GiveUp({.differing = differing, .fine = true});
+  } else {
+    std::string reply;
+    const LeafSearchKind kind = receiver.Reply(&reply);
+    Send(kind, reply);
+  }
+}
+
+void LeafSearch::TakeParityOutcome() {
+  const LeafParityReceiver& receiver = *parity_receiver_;
+  shape_ = receiver.shape();
+  symbol_bits_ = shape_.bits() + 1;
+  for (const SymbolDifference& one : receiver.differences()) {
+    differences_.push_back(Explain(one.place, one.value));
+    found_.push_back(one.place);
+  }
+  for (const uint32_t group : receiver.given_up()) TakeWhole(group);
+  report_.plan =
+      absl::StrCat("leaves: parities, ", found_.size(), " in ", shape_.groups(),
+                   " groups of ", symbol_bits_, " bits");
+  open_.clear();
+  Finish();
 }
 
 void LeafSearch::GiveUp(const LeafEstimate& estimate) {

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "replication/reconcile/exchange.h"
 #include "replication/reconcile/leaf_estimate.h"
+#include "replication/reconcile/leaf_parities.h"
 #include "replication/reconcile/leaf_search_messages.h"
 #include "sketch/element/digest.h"
 #include "sketch/element/mapping.h"
@@ -46,6 +47,15 @@ struct LeafSearchOptions {
   // differs are overwritten keys and parities of keys over all elements save
   // more bytes than their reading costs.
   bool may_send_key_parities = false;
+  // This side has the memory to send and decode parities of leaves, some 80
+  // bytes a leaf.
+  bool parities = true;
+  // The search begins with these, for the `expected` leaves, without a probe:
+  // the same on both sides. If they do not tell them, all leaves count as
+  // found.
+  bool at_once = false;
+  // For tests: parities wherever they are possible.
+  bool eager = false;
 };
 
 // One side of a search, used by the grammar of an Exchange. Only the side that
@@ -82,7 +92,7 @@ class LeafSearch final : public Exchange {
   bool seem_overwritten() const { return overwritten_; }
   // The mapping key and the width in bits of the symbols.
   const MappingKey& symbol_key() const { return symbol_key_; }
-  int symbol_bits() const { return shape_.bits(); }
+  int symbol_bits() const { return symbol_bits_; }
 
  private:
   // A group that has not been decoded.
@@ -96,6 +106,21 @@ class LeafSearch final : public Exchange {
   absl::Status ReceiveSums(std::string_view body);
   absl::Status ReceiveMore(std::string_view body);
   absl::Status ReceiveRest(std::string_view body);
+
+  // The other way, if many leaves differ (leaf_parities.h).
+  bool ParitiesSave(const LeafEstimate& estimate, int group_bits) const;
+  void SendProbe(double expected);
+  bool AskForParities();
+  // Returns false, and sends nothing, if so many leaves cannot be told.
+  bool SendParities(const LeafEstimate& estimate);
+  void DropParities();
+  absl::Status ReceiveOdd(std::string_view body);
+  // Parities were refused, or do not tell which of about so many leaves.
+  void GoOnWithoutParities(double differing);
+  absl::Status ReceiveOfEach(std::string_view body);
+  absl::Status ReceiveParities(LeafSearchKind kind, std::string_view body);
+  void AnswerParities();
+  void TakeParityOutcome();
 
   // Returns syndromes first .. first + count - 1 of the open groups.
   std::vector<uint32_t> MySyndromes(uint32_t first, uint32_t count) const;
@@ -120,17 +145,27 @@ class LeafSearch final : public Exchange {
 
   const Role role_;
   const Prefer prefer_;
+  const MappingSeed seed_;
   const MappingKey symbol_key_;
   const std::span<const Digest> leaves_;
   const std::vector<bool> closed_;
   const double most_;
   const bool may_send_key_parities_;
+  const bool parities_;
+  const bool at_once_;
+  const bool eager_;
   const uint64_t per_leaf_;
   const LeafEstimator estimator_;
 
   enum class Part : uint8_t { kUnknown, kSends, kDecodes };
   Part part_ = Part::kUnknown;
   SymbolShape shape_;
+  int symbol_bits_ = kMinSymbolBits;
+  std::unique_ptr<LeafParitySender> parity_sender_;
+  std::unique_ptr<LeafParityReceiver> parity_receiver_;
+  bool tried_parities_ = false;
+  bool asked_parities_ = false;     // by this side
+  bool in_place_of_probe_ = false;  // the search began with parities
   uint32_t pairs_ = 0;  // of syndromes of each open group, sent or received
   // Differing leaves by fine parities, at the side that decodes; 0 if there are
   // none.

@@ -14,6 +14,8 @@ namespace {
 constexpr uint64_t kLeavesAParity = 4;
 constexpr uint64_t kFewestParities = 256;
 constexpr uint64_t kMaxParities = 8192;
+constexpr int kMaxWidth = 10;
+static_assert(kMaxGroupSyndromes < 1 << kMaxWidth);
 
 }  // namespace
 
@@ -112,6 +114,52 @@ absl::Status GetMore(std::string_view body, size_t groups, uint32_t known,
       more->open.end()) {
     return BadSearch("more syndromes of no group");
   }
+  return absl::OkStatus();
+}
+
+void PutOfEach(const std::vector<uint32_t>& wanted, std::string* out) {
+  uint32_t least = kMaxGroupSyndromes;
+  uint32_t most = 0;
+  for (const uint32_t one : wanted) {
+    if (one > 0) least = std::min(least, one);
+    most = std::max(most, one);
+  }
+  const int width = std::bit_width(most - least + 1);
+  PutVarint64(out, least);
+  PutFixed8(out, static_cast<uint8_t>(width));
+  BitWriter bits(out);
+  for (const uint32_t one : wanted) {
+    bits.Put(one == 0 ? 0 : one - least + 1, width);
+  }
+}
+
+absl::Status GetOfEach(std::string_view body, const std::vector<uint32_t>& sent,
+                       std::vector<uint32_t>* wanted) {
+  uint64_t least = 0;
+  uint8_t width = 0;
+  if (!GetVarint64(&body, kMaxGroupSyndromes, &least) ||
+      !GetFixed8(&body, &width) || width == 0 || width > kMaxWidth) {
+    return BadSearch("not a number of syndromes");
+  }
+  if (body.size() != (sent.size() * width + 7) / 8) {
+    return BadSearch("not a number for each group");
+  }
+  wanted->assign(sent.size(), 0);
+  bool any = false;
+  BitReader bits(body);
+  for (size_t i = 0; i < sent.size(); ++i) {
+    uint64_t more = 0;
+    if (!bits.Get(width, &more)) return BadSearch("truncated groups");
+    if (more == 0) continue;
+    const uint64_t all = least + more - 1;
+    if (all <= sent[i] || all > kMaxGroupSyndromes) {
+      return BadSearch("not a number of further syndromes");
+    }
+    (*wanted)[i] = static_cast<uint32_t>(all);
+    any = true;
+  }
+  if (!bits.AtEnd()) return BadSearch("spare bits are set");
+  if (!any) return BadSearch("more syndromes of no group");
   return absl::OkStatus();
 }
 

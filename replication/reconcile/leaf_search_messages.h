@@ -22,6 +22,11 @@ enum class LeafSearchKind : uint8_t {
   kSyndromes = 2,  // either: the number of groups, and first syndromes of each
   kMore = 3,       // either: asks for more syndromes of failed groups
   kRest = 4,       // either: the syndromes that kMore asked for
+  kParities = 5,   // initiator: parities of the leaves' counts
+  kOdd = 6,        // responder: about how many are odd; too few parities
+  kSplits = 7,     // initiator: more parities
+  kOfEach = 8,     // responder: how many syndromes it wants of each group
+  kEach = 9,       // initiator: these
 };
 
 // The fewest pairs of syndromes of a probe: two for leaves and one to check
@@ -29,6 +34,7 @@ enum class LeafSearchKind : uint8_t {
 inline constexpr uint32_t kProbeSyndromePairs = 3;
 // The most pairs of syndromes of a group.
 inline constexpr uint32_t kMaxSyndromePairs = 256;
+inline constexpr uint32_t kMaxGroupSyndromes = 2 * kMaxSyndromePairs;
 
 // How a search cuts `leaves` leaves, a power of two, into groups.
 struct SymbolShape {
@@ -77,6 +83,16 @@ void PutMore(const MoreSyndromes& more, std::string* out);
 // Refuses a request for `known` pairs or fewer, or of no group.
 absl::Status GetMore(std::string_view body, size_t groups, uint32_t known,
                      MoreSyndromes* more);
+
+// kOfEach: the smallest number of syndromes that is wanted of a group (varint)
+// | width (1) | for each group, in `width` bits, 0, or one more than what it is
+// to have beyond that number. `wanted` is 0 for a group of which nothing is
+// asked for, and some are.
+void PutOfEach(const std::vector<uint32_t>& wanted, std::string* out);
+// Refuses a request for as many syndromes as were `sent` of a group, or fewer,
+// and for more than kMaxGroupSyndromes.
+absl::Status GetOfEach(std::string_view body, const std::vector<uint32_t>& sent,
+                       std::vector<uint32_t>* wanted);
 
 // Returns InvalidArgument: "search for leaves: <what>".
 absl::Status BadSearch(std::string_view what);

@@ -35,7 +35,8 @@ bool Comparison::Expects(MessageType type, uint8_t flags) const {
   const StageFacts terms = {.whole_set = whole_set_.rounds() != nullptr,
                             .only = batches_.only(),
                             .works = work() != nullptr,
-                            .may_be_pure = whole_set_.may_propose()};
+                            .may_be_pure = whole_set_.may_propose(),
+                            .may_refine = parts_.locator.locations() == 1};
   return MayCome(stage_, terms, type, flags);
 }
 
@@ -60,12 +61,16 @@ absl::Status Comparison::Receive(MessageType type, uint8_t flags,
     case MessageType::kDiffers:
       return ReceiveDiffers(body, flags);
     case MessageType::kLocate:
-      return ReceiveLocate(body, flags);
+      return flags == kFlagFiner ? ReceiveFinerLocate(body)
+                                 : ReceiveLocate(body, flags);
     case MessageType::kLeafBatch:
       return ReceiveProposal(body, flags);
     case MessageType::kSummary:
       status = summaries_.Receive(body, flags);
-      if (stage_ == Stage::kSearching) parts_.locator.Stop();
+      if (stage_ == Stage::kSearching) {
+        parts_.locator.Stop();
+        parts_.Coarsen(/*all_found=*/false);
+      }
       stage_ = rounds() ? Stage::kRoundReceived : Stage::kTotalReceived;
       return status;
     case MessageType::kPass:
@@ -73,7 +78,9 @@ absl::Status Comparison::Receive(MessageType type, uint8_t flags,
     default:
       break;
   }
-  if (stage_ == Stage::kPureLeavesRefused) return status;
+  if (stage_ == Stage::kPureLeavesRefused || stage_ == Stage::kSearchRefused) {
+    return status;
+  }
   if (stage_ == Stage::kPureLeavesBegun) stage_ = Stage::kRound;
   if (rounds()) return rounds()->Receive(type, body);
   if (second_look_) return second_look_->Receive(type, body);
@@ -114,6 +121,25 @@ absl::Status Comparison::ReceiveLocate(std::string_view body, uint8_t flags) {
   return absl::OkStatus();
 }
 
+absl::Status Comparison::ReceiveFinerLocate(std::string_view body) {
+  int bits = 0;
+  parts_.locator.Stop();
+  absl::Status status = parts_.locator.ReceiveFiner(body, &bits);
+  if (!status.ok()) return status;
+  if (parts_.locator.TooFine(bits)) {
+    // All leaves count as different, and are worked off in batches.
+    parts_.locator.SkipFiner();
+    parts_.location.FoundLeaves(parts_.location.AllLeaves(), {});
+    stage_ = Stage::kSearchRefused;
+    return absl::OkStatus();
+  }
+  status = parts_.Refine(bits);
+  if (!status.ok()) return status;
+  parts_.locator.AnswerFiner();
+  stage_ = Stage::kSearching;
+  return absl::OkStatus();
+}
+
 absl::Status Comparison::ReceiveProposal(std::string_view body, uint8_t flags) {
   if ((flags & kFlagPureLeaves) != 0) {
     parts_.locator.Stop();
@@ -126,10 +152,17 @@ absl::Status Comparison::ReceiveProposal(std::string_view body, uint8_t flags) {
   if (stage_ == Stage::kPureLeavesSent || stage_ == Stage::kPureLeavesBegun) {
     whole_set_.Drop();
   }
+  const bool finer = parts_.location.finer();
+  if (finer) {
+    if (stage_ == Stage::kSearching) parts_.locator.Stop();
+    parts_.Coarsen(/*all_found=*/true);
+  }
   const absl::Status status =
       batches_.ReceiveProposal(body, /*narrower=*/stage_ == Stage::kBatchSent);
   if (!status.ok()) return status;
-  if (stage_ == Stage::kSearching) parts_.locator.Stop(batches_.leaves());
+  if (stage_ == Stage::kSearching && !finer) {
+    parts_.locator.Stop(batches_.leaves());
+  }
   stage_ = Stage::kBatchReceived;
   return status;
 }
@@ -155,6 +188,7 @@ absl::Status Comparison::EndTurn(MessageType last, bool idle) {
 absl::Status Comparison::Build(Turn* turn) {
   if (parts_.verify.enough) return End(EndReason::kEnough);
   if (second_look_) return BuildSecondLook(turn);
+  if (stage_ == Stage::kSearchRefused) stage_ = Stage::kChoosing;
   if (answering() || stage_ == Stage::kPureLeavesRefused) {
     const absl::Status status = Answer(turn);
     if (!status.ok() || over()) return status;
@@ -220,8 +254,14 @@ absl::Status Comparison::AnswerProposal(Turn* turn) {
       stage_ = Stage::kRound;
       return whole_set_.Differ(turn);
     }
-    batches_.Propose(whole_set_.TakeFewer(), {}, turn);
+    const std::vector<uint32_t> fewer = whole_set_.TakeFewer();
     stage_ = Stage::kBatchSent;
+    if (parts_.location.finer()) {
+      parts_.Coarsen(/*all_found=*/true);
+      batches_.ProposeNext(turn);
+    } else {
+      batches_.Propose(fewer, {}, turn);
+    }
     return absl::OkStatus();
   }
   switch (batches_.Decide()) {
@@ -313,8 +353,28 @@ absl::Status Comparison::Choose(Turn* turn) {
       return status;
     }
   }
+  if (parts_.location.finer()) {
+    parts_.Coarsen(/*all_found=*/true);
+  } else {
+    bool finer = false;
+    const absl::Status status = LocateFiner(turn, &finer);
+    if (!status.ok() || finer) return status;
+  }
   if (!batches_.ProposeNext(turn)) return Summarise(turn);
   stage_ = Stage::kBatchSent;
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::LocateFiner(Turn* turn, bool* finer) {
+  double expected = 0;
+  const int bits = parts_.locator.FinerBits(&expected);
+  if (bits == 0) return absl::OkStatus();
+  const absl::Status status = parts_.Refine(bits);
+  if (!status.ok()) return status;
+  parts_.locator.LocateFiner(expected, turn);
+  parts_.exchanges.Build(turn);
+  stage_ = Stage::kSearching;
+  *finer = true;
   return absl::OkStatus();
 }
 

@@ -71,6 +71,7 @@ class Comparison {
 
  private:
   absl::Status ReceiveLocate(std::string_view body, uint8_t flags);
+  absl::Status ReceiveFinerLocate(std::string_view body);
   absl::Status ReceiveProposal(std::string_view body, uint8_t flags);
   absl::Status ReceiveDiffers(std::string_view body, uint8_t flags);
 
@@ -87,6 +88,8 @@ class Comparison {
   // round, if one is open.
   absl::Status LocateAgain(Turn* turn);
   absl::Status Choose(Turn* turn);
+  // Says Locate for a search in finer leaves, if that pays, and sets `*finer`.
+  absl::Status LocateFiner(Turn* turn, bool* finer);
   absl::Status BuildRound(Turn* turn);
   absl::Status BuildSecondLook(Turn* turn);
   absl::Status Summarise(Turn* turn);

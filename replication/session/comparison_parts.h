@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "replication/session/exchange_series.h"
 #include "replication/session/leaf_locator.h"
 #include "replication/session/listing.h"
@@ -33,6 +34,18 @@ struct ComparisonParts {
             .snapshot = &snapshot,
             .exchanges = &exchanges,
             .verify = &verify};
+  }
+  // Takes finer leaves of so many bits.
+  absl::Status Refine(int bits) {
+    const absl::Status status = snapshot.Refine(bits);
+    if (status.ok()) location.Refine(snapshot.storage().LeafDigests());
+    return status;
+  }
+  // Takes the storage's leaves again, if a search was in finer ones: see
+  // Location. REQUIRES: no round and no search is open.
+  void Coarsen(bool all_found) {
+    location.Coarsen(all_found);
+    snapshot.Coarsen();
   }
   // Returns whether this is more than this side compares at once.
   bool TooLarge(uint64_t elements) const {

@@ -93,15 +93,11 @@ void ExchangeSeries::Begin(Role role, std::span<const ElementHash> mine,
 
 void ExchangeSeries::BeginSearch(Role role, std::span<const Digest> leaves,
                                  const std::vector<bool>& closed,
-                                 uint64_t initiator, double expected,
-                                 double most) {
+                                 LeafSearchOptions options) {
   ++report_->exchanges;
   searched_ = true;
-  const LeafSearchOptions options{.prefer = options_.prefer,
-                                  .per_leaf = initiator / leaves.size(),
-                                  .expected = expected,
-                                  .most = most,
-                                  .may_send_key_parities = may_send_parities()};
+  options.prefer = options_.prefer;
+  options.may_send_key_parities = may_send_parities();
   auto search = std::make_unique<LeafSearch>(
       role, options, ExchangeSeed(seed_, begun_++), leaves, closed);
   search_ = search.get();

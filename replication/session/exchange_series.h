@@ -86,11 +86,10 @@ class ExchangeSeries {
   double overwritten_share() const { return overwritten_share_; }
   // Begins a search for the leaves that differ, except closed ones. Its
   // candidates are leaves, and only one side gets them; the other side stops.
-  // `initiator`: number of the initiator's elements. `expected` and `most`: see
-  // LeafSearchOptions. REQUIRES: not in mode kBloom.
+  // Sets what of `options` follows from those of the exchanges.
+  // REQUIRES: not in mode kBloom.
   void BeginSearch(Role role, std::span<const Digest> leaves,
-                   const std::vector<bool>& closed, uint64_t initiator,
-                   double expected, double most);
+                   const std::vector<bool>& closed, LeafSearchOptions options);
   // True if parities may be sent: not if round trips matter, as the estimates
   // are too coarse then.
   bool may_send_parities() const {

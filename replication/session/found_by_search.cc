@@ -55,7 +55,7 @@ absl::Status FoundBySearch::Propose(
     head.asked.push_back({one.leaf, -one.sum & SumMask(key.bits)});
     asked_.push_back(one.leaf);
   }
-  EncodePureLeaves(head, key.bits, body);
+  EncodePureLeaves(head, key.bits, Range(), body);
   exchange_begins_ = head.asked.empty() && !head.unknown.empty();
   if (exchange_begins_) set_peer_count(head.theirs);
   leaves_ = std::move(head.unknown);
@@ -65,7 +65,7 @@ absl::Status FoundBySearch::Propose(
 absl::Status FoundBySearch::Receive(std::string_view body) {
   PureLeavesHead head;
   const absl::Status status =
-      DecodePureLeaves(body, exchanges_->symbol_key().bits, &head);
+      DecodePureLeaves(body, exchanges_->symbol_key().bits, Range(), &head);
   if (!status.ok()) return status;
   const uint32_t leaf_count = location_->leaf_count();
   if ((!head.unknown.empty() && head.unknown.back() >= leaf_count) ||
@@ -109,6 +109,10 @@ absl::Status FoundBySearch::LookUp(
     expected_.differences += 1;
   }
   return absl::OkStatus();
+}
+
+uint32_t FoundBySearch::Range() const {
+  return std::max(kLeafCount, location_->leaf_count());
 }
 
 std::string FoundBySearch::EncodeFailed() const {

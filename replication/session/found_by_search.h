@@ -90,6 +90,8 @@ class FoundBySearch {
   void Drop();
 
  private:
+  // Returns the range of leaves in messages.
+  uint32_t Range() const;
   // Looks up what is asked for. What is not found joins the exchange, if there
   // is one, and is otherwise left to the comparison that follows.
   absl::Status LookUp(const std::vector<PureLeavesHead::Question>& asked);

@@ -54,6 +54,22 @@ class LeafLocator {
   // `expected`: about how many leaves differ, 0 if that is not known.
   bool Locate(bool first, double expected, Turn* turn);
 
+  // After a search that took all leaves for different: returns how many bits
+  // finer leaves should have, for a search that takes fewer bytes than an
+  // exchange over all elements, and sets `*expected` to about how many differ.
+  // Returns 0 if no search does, or memory does not suffice.
+  int FinerBits(double* expected) const;
+  // Says Locate, and begins a search in finer leaves. REQUIRES: the location
+  // has these. `expected`: elements that differ.
+  void LocateFiner(double expected, Turn* turn);
+  // Reads the peer's Locate of that kind.
+  absl::Status ReceiveFiner(std::string_view body, int* bits);
+  // Returns whether leaves of so many bits are too many for this side.
+  bool TooFine(int bits) const;
+  // Begins the search, as its responder, or does not take part in it.
+  void AnswerFiner() { BeginExchange(Role::kResponder, 0, /*finer=*/true); }
+  void SkipFiner() { exchanges_->Skip(); }
+
   // Reads the peer's Locate, on which Answer acts. `first`: it answers this
   // side's Hello. A Locate that is refused is not counted.
   absl::Status Receive(std::string_view body, uint8_t flags, bool first,
@@ -81,7 +97,7 @@ class LeafLocator {
   }
   uint64_t total() const { return location_->total().count; }
   void FindAll();
-  void BeginExchange(Role role, double expected);
+  void BeginExchange(Role role, double expected, bool finer = false);
 
   const PartContext context_;
   Location* const location_;

@@ -114,6 +114,22 @@ void Location::Close(const std::vector<uint32_t>& leaves,
   closed_leaves_ += static_cast<uint32_t>(leaves.size());
 }
 
+void Location::Refine(std::span<const Digest> finer) {
+  coarse_ = leaves_;
+  per_coarse_leaf_ = per_leaf_;
+  leaves_ = finer;
+  closed_ = LeafSet(finer.size());
+  found_.clear();
+}
+
+void Location::Coarsen(bool all_found) {
+  if (!finer()) return;
+  leaves_ = std::exchange(coarse_, {});
+  per_leaf_ = per_coarse_leaf_;
+  closed_ = LeafSet(leaves_.size());
+  found_ = all_found ? AllLeaves() : std::vector<uint32_t>();
+}
+
 void Location::Merge(const MergedChanges& changes) {
   if (changed_leaves_.empty()) {
     changed_leaves_.assign(leaves_.begin(), leaves_.end());

@@ -92,10 +92,19 @@ class Location {
   // Merges the changes of a whole-set round that is over. Leaves that still
   // differ are compared again, as changed.
   void Merge(const MergedChanges& changes);
+
+  // Takes finer leaves, whose digests must outlive them, instead of the
+  // storage's. REQUIRES: no leaf is closed, and nothing was merged.
+  void Refine(std::span<const Digest> finer);
+  // Takes the storage's leaves again, of which all count as found, or none.
+  // Does nothing unless these are finer ones.
+  void Coarsen(bool all_found);
+  bool finer() const { return !coarse_.empty(); }
   const MergedChanges& changes() const { return changes_; }
 
  private:
   std::span<const Digest> leaves_;
+  std::span<const Digest> coarse_;  // the storage's, while leaves_ are finer
   MergedChanges changes_;
   std::vector<Digest> changed_leaves_;  // leaves_, once there are changes
   Digest total_;
@@ -103,6 +112,7 @@ class Location {
   uint32_t closed_leaves_ = 0;
   std::vector<uint32_t> found_;  // ascending
   Expectation per_leaf_;         // by the search, or earlier batches
+  Expectation per_coarse_leaf_;  // the same, while leaves_ are finer
   bool learned_ = false;
   std::vector<uint32_t> compared_;
   std::vector<ElementHash> elements_;  // the hashes of compared_

@@ -31,6 +31,9 @@ inline constexpr uint8_t kFlagEverything = 0x20;
 // Flag of kLocate: leaves are searched for (leaf_search.h), rather than
 // exchanged as elements.
 inline constexpr uint8_t kFlagSearch = 0x40;
+// Both flags of kLocate: the second search of a session, in finer leaves, as
+// the first one took all leaves for different.
+inline constexpr uint8_t kFlagFiner = kFlagEverything | kFlagSearch;
 // Flag of kLeafBatch: the batch is the whole set, in which a search has found
 // the elements that differ, or their leaves (pure_leaves.h).
 inline constexpr uint8_t kFlagPureLeaves = 0x20;

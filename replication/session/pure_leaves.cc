@@ -83,7 +83,7 @@ absl::StatusOr<PureLeaves> ReadPureLeaves(
 }
 
 void EncodePureLeaves(const PureLeavesHead& head, int symbol_bits,
-                      std::string* out) {
+                      uint32_t range, std::string* out) {
   const bool unknown = !head.unknown.empty();
   const bool asked = !head.asked.empty();
   if (!unknown && !asked) return;
@@ -101,7 +101,7 @@ void EncodePureLeaves(const PureLeavesHead& head, int symbol_bits,
     PutVarint64(out, head.theirs);
   }
   BitWriter bits(out);
-  PutPositions(leaves, kLeafCount, &bits);
+  PutPositions(leaves, range, &bits);
   size_t next = 0;
   for (const uint64_t leaf : leaves) {
     if (!unknown || !asked) break;
@@ -116,11 +116,11 @@ void EncodePureLeaves(const PureLeavesHead& head, int symbol_bits,
 }
 
 absl::Status DecodePureLeaves(std::string_view body, int symbol_bits,
-                              PureLeavesHead* head) {
+                              uint32_t range, PureLeavesHead* head) {
   *head = {};
   if (body.empty()) return absl::OkStatus();
   uint64_t leaves_and_kinds = 0;
-  if (!GetVarint64(&body, 4 * uint64_t{kLeafCount} + 3, &leaves_and_kinds) ||
+  if (!GetVarint64(&body, 4 * uint64_t{range} + 3, &leaves_and_kinds) ||
       leaves_and_kinds <= 4) {
     return BadPureLeaves("no leaves");
   }
@@ -137,7 +137,7 @@ absl::Status DecodePureLeaves(std::string_view body, int symbol_bits,
   }
   BitReader bits(body);
   std::vector<uint64_t> leaves;
-  if (!GetPositions(count, kLeafCount, &bits, &leaves)) {
+  if (!GetPositions(count, range, &bits, &leaves)) {
     return BadPureLeaves("not as many leaves as it says");
   }
   for (const uint64_t leaf : leaves) {

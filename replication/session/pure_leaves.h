@@ -74,11 +74,12 @@ struct PureLeavesHead {
   };
   std::vector<Question> asked;
 };
-// `symbol_bits`: the size of the search's symbols.
+// `symbol_bits`: the size of the search's symbols. `range`: the number of
+// leaves, or kLeafCount if that is larger.
 void EncodePureLeaves(const PureLeavesHead& head, int symbol_bits,
-                      std::string* out);
+                      uint32_t range, std::string* out);
 absl::Status DecodePureLeaves(std::string_view body, int symbol_bits,
-                              PureLeavesHead* head);
+                              uint32_t range, PureLeavesHead* head);
 
 // The body of kDiffers with kFlagFailed: the answer if some elements that were
 // asked for were not found, and an exchange over their leaves and the unknown

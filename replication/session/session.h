@@ -53,6 +53,9 @@ struct SessionOptions {
   size_t max_key_bytes = kMaxKeyBytes;
   size_t max_value_bytes = size_t{64} << 20;
   SessionLimits limits;
+  // For tests: parities of leaves, and a search in finer ones, wherever these
+  // are possible, whatever they save and take.
+  bool eager_parities = false;
 };
 
 // The least memory that a session can be bounded to.

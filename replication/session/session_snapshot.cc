@@ -12,6 +12,17 @@ absl::StatusOr<SessionSnapshot> SessionSnapshot::Take(
                          context.session->now_ms());
 }
 
+absl::Status SessionSnapshot::Refine(int bits) {
+  absl::StatusOr<std::unique_ptr<FinerSnapshot>> finer =
+      FinerSnapshot::Make(*storage_, bits, context_.session->cancelled);
+  if (!finer.ok()) return finer.status();
+  finer_ = *std::move(finer);
+  for (const Digest& leaf : finer_->LeafDigests()) {
+    context_.report->elements_compared += leaf.count;
+  }
+  return absl::OkStatus();
+}
+
 bool SessionSnapshot::Expired() const {
   return context_.session->now_ms() - taken_ms_ >
          context_.options->limits.max_snapshot_age_ms;

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "replication/session/finer_snapshot.h"
 #include "replication/session/round_work.h"
 #include "replication/session/session.h"
 #include "replication/session/storage_view.h"
@@ -28,11 +29,17 @@ class SessionSnapshot {
  public:
   static absl::StatusOr<SessionSnapshot> Take(const PartContext& context);
 
-  const StorageSnapshot& storage() const { return *storage_; }
+  const StorageSnapshot& storage() const {
+    return finer_ ? *finer_ : *storage_;
+  }
+  // Takes finer leaves of so many bits, and the storage's again. Neither may be
+  // called while work on a batch uses the storage.
+  absl::Status Refine(int bits);
+  void Coarsen() { finer_.reset(); }
   // Returns the context for work on a batch; see RoundContext.
   RoundContext ForRound(LeafBatch* batch, uint64_t peer_count) const {
     return {.storage = context_.session->storage,
-            .snapshot = storage_.get(),
+            .snapshot = &storage(),
             .cancelled = &context_.session->cancelled,
             .report = context_.report,
             .batch = batch,
@@ -58,6 +65,7 @@ class SessionSnapshot {
 
   PartContext context_;
   std::unique_ptr<StorageSnapshot> storage_;
+  std::unique_ptr<FinerSnapshot> finer_;
   uint64_t taken_ms_;
   std::optional<uint64_t> synced_pairs_;  // pairs received before the last Sync
 };

@@ -16,6 +16,7 @@ constexpr uint32_t kPayload = 1 << 8;
 constexpr uint32_t kPass = 1 << 9;
 constexpr uint32_t kAbandon = 1 << 10;
 constexpr uint32_t kWork = 1 << 11;
+constexpr uint32_t kFinerLocate = 1 << 12;
 
 uint32_t KindOf(MessageType type, uint8_t flags) {
   switch (type) {
@@ -24,7 +25,7 @@ uint32_t KindOf(MessageType type, uint8_t flags) {
     case MessageType::kDiffers:
       return (flags & kFlagFailed) != 0 ? kFailedPureLeaves : kDiffers;
     case MessageType::kLocate:
-      return kLocate;
+      return flags == kFlagFiner ? kFinerLocate : kLocate;
     case MessageType::kLeafBatch:
       return (flags & kFlagPureLeaves) != 0 ? kPureLeaves : kBatch;
     case MessageType::kSummary:
@@ -50,7 +51,10 @@ uint32_t Expected(Stage stage, const StageFacts& facts) {
       return kPayload | kPass;
     case Stage::kSearching:
       return kPayload | kPass | kBatch | kTotalSummary |
-             (facts.may_be_pure ? kPureLeaves : 0);
+             (facts.may_be_pure ? kPureLeaves : 0) |
+             (facts.may_refine ? kFinerLocate : 0);
+    case Stage::kSearchRefused:
+      return kPayload;
     case Stage::kChoosing:
       return kBatch | kTotalSummary;
     case Stage::kBatchSent:  // kBatch: not so many leaves at once

@@ -22,6 +22,8 @@ enum class Stage : uint8_t {
   // search (LeafLocator).
   kLocating,
   kSearching,
+  // A search in finer leaves that this side has not the memory for.
+  kSearchRefused,
   // The side that has the turn proposes what comes next (Batches or, after a
   // search, WholeSetRound).
   kChoosing,
@@ -55,6 +57,7 @@ struct StageFacts {
   bool only = false;         // the batch is the only one
   bool works = false;        // something is shipped or listed
   bool may_be_pure = false;  // a search may tell elements by itself
+  bool may_refine = false;   // a search in finer leaves may follow on this one
 };
 // Returns whether a message may follow on what was said last.
 bool MayCome(Stage stage, const StageFacts& facts, MessageType type,

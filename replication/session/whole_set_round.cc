@@ -51,6 +51,7 @@ bool WholeSetRound::TooLarge() const {
 
 std::vector<uint32_t> WholeSetRound::TakeFewer() {
   if (found_.exchange_begins()) parts_->exchanges.Skip();
+  if (parts_->location.finer()) return {};
   std::vector<uint32_t> leaves =
       parts_->location.Narrow(found_.LeavesToExchange(), found_.peer_count(),
                               parts_->context.options->max_batch_elements);
@@ -91,7 +92,7 @@ absl::Status WholeSetRound::ReceiveDiffers(std::string_view body,
 }
 
 void WholeSetRound::Expect() {
-  if (parts_->locator.locations() > 1) {
+  if (!first()) {
     parts_->exchanges.ExpectFew(found_.expected());
   } else {
     parts_->exchanges.ExpectFound(found_.expected());
@@ -100,7 +101,7 @@ void WholeSetRound::Expect() {
 }
 
 void WholeSetRound::ExpectSearch() {
-  if (parts_->locator.locations() == 1 && found_.leaves_left() > kSurelyLeft) {
+  if (first() && found_.leaves_left() > kSurelyLeft) {
     parts_->exchanges.ExpectSearch();
   }
 }
@@ -141,8 +142,10 @@ bool WholeSetRound::surely_left() const { return leaves_left() > kSurelyLeft; }
 
 void WholeSetRound::Close() {
   expected_this_ = surely_left();
-  parts_->location.Merge(rounds_->Changes());
+  const MergedChanges changes = rounds_->Changes();
   rounds_.reset();
+  parts_->Coarsen(/*all_found=*/false);
+  parts_->location.Merge(changes);
 }
 
 }  // namespace rocksync

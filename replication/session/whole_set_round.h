@@ -23,7 +23,7 @@ namespace rocksync {
 // Most searches of a session that may tell elements by themselves
 // (pure_leaves.h), as long as no leaf is closed. What differs after the last of
 // them is worked off in leaf batches, which end whatever a side refuses.
-inline constexpr uint32_t kMaxPureLeafSearches = 3;
+inline constexpr uint32_t kMaxPureLeafSearches = 4;
 
 // The whole-set rounds of one side. Grammar of use, after each search:
 //   ( Propose ReceiveDiffers? | ReceiveProposal Differ? ) then rounds(),
@@ -57,7 +57,8 @@ class WholeSetRound {
   // Returns whether the exchange that the peer's proposal asks for is too much
   // for this side.
   bool TooLarge() const;
-  // Returns some of the proposal's leaves, for a batch instead.
+  // Returns some of the proposal's leaves, for a batch instead; none if these
+  // are finer ones.
   std::vector<uint32_t> TakeFewer();
   absl::Status Differ(Turn* turn);
   absl::Status ReceiveDiffers(std::string_view body, uint8_t flags);
@@ -82,6 +83,10 @@ class WholeSetRound {
   // (ExpectSearch), or by this side (Expect).
   void ExpectSearch();
   void Expect();
+  // Returns whether no round has come before this search.
+  bool first() const {
+    return parts_->locator.locations() == 1 || parts_->location.finer();
+  }
 
   ComparisonParts* const parts_;
   FoundBySearch found_;

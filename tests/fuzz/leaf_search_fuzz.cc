@@ -10,8 +10,8 @@
 
 #include "replication/reconcile/leaf_search.h"
 
-// data: role and preference (1), log2 of the leaves (1), then payloads, each
-// after its length (2).
+// data: role, preference and how the search goes (1), log2 of the leaves (1),
+// then payloads, each after its length (2).
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   const auto role = (data[0] & 1) != 0 ? rocksync::Role::kInitiator
@@ -24,7 +24,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     leaves[i] = {i, i * 0x9e3779b97f4a7c15, i};
     closed[i] = i % 8 == 7;
   }
-  rocksync::LeafSearch search(role, {.prefer = prefer}, {}, leaves, closed);
+  rocksync::LeafSearch search(role,
+                              {.prefer = prefer,
+                               .per_leaf = 3,
+                               .expected = 40,
+                               .parities = (data[0] & 4) == 0,
+                               .at_once = (data[0] & 8) != 0,
+                               .eager = (data[0] & 16) != 0},
+                              {}, leaves, closed);
   std::string_view input(reinterpret_cast<const char*>(data) + 2, size - 2);
   std::string out;
   while (true) {

@@ -56,12 +56,12 @@ void FuzzBatch(std::string_view body) {
 
 void FuzzFinds(std::string_view body, int symbol_bits) {
   PureLeavesHead finds;
-  if (!DecodePureLeaves(body, symbol_bits, &finds).ok()) return;
+  if (!DecodePureLeaves(body, symbol_bits, kLeafCount, &finds).ok()) return;
   Require(finds.unknown.size() + finds.asked.size() <= kLeafCount);
   std::string again;
-  EncodePureLeaves(finds, symbol_bits, &again);
+  EncodePureLeaves(finds, symbol_bits, kLeafCount, &again);
   PureLeavesHead second;
-  Require(DecodePureLeaves(again, symbol_bits, &second).ok());
+  Require(DecodePureLeaves(again, symbol_bits, kLeafCount, &second).ok());
   Require(second.unknown == finds.unknown &&
           second.asked.size() == finds.asked.size());
   for (size_t i = 0; i < finds.asked.size(); ++i) {

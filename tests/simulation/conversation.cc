@@ -126,6 +126,7 @@ std::string DescribeBody(MessageType type, uint8_t flags,
       return left_out == 0 ? "" : absl::StrCat(left_out, " left out");
     }
     case MessageType::kLeafBatch: {
+      if ((flags & kFlagPureLeaves) != 0) return "pure leaves";
       LeafBatchHead batch;
       if (!DecodeLeafBatch(body, &batch).ok()) return "malformed";
       return absl::StrCat(batch.leaves.size(), " leaves from ",
@@ -135,6 +136,9 @@ std::string DescribeBody(MessageType type, uint8_t flags,
     case MessageType::kDiffers:
     case MessageType::kLocate: {
       uint64_t count = 0;
+      const bool locates = type == MessageType::kLocate;
+      if (locates && flags == kFlagFiner) return "in finer leaves";
+      if (!locates && flags == kFlagFailed) return "some were not found";
       if (!DecodeCount(type, body, &count).ok()) return "malformed";
       return absl::StrCat(count, " elements");
     }

@@ -65,6 +65,19 @@ bool MayHaveZones(const ClusterShape& shape) {
          shape.old_copy_every_ms == 0 && shape.remove_every_ms == 0;
 }
 
+// Of its own chance too. Sets of several batches, and sessions that search for
+// leaves by parities, and in finer leaves.
+void DrawEagerParities(uint64_t seed, ClusterShape* shape) {
+  Random random(seed ^ 0x57e6c3);
+  if (!random.OneIn(6)) return;
+  shape->keys = random.Between(60, 300);
+  shape->write_every_ms = std::min<uint64_t>(shape->write_every_ms, 100);
+  shape->session.eager_parities = true;
+  shape->session.max_batch_elements = random.Between(10, 40);
+  shape->session.exchange.mode = ExchangeMode::kAdaptive;
+  shape->session.exchange.prefer = Prefer::kBytes;
+}
+
 ClusterShape Drawn(uint64_t seed) {
   Random random(seed);
   ClusterShape shape;
@@ -105,6 +118,7 @@ ClusterShape Drawn(uint64_t seed) {
   if (random.OneIn(5)) shape.corrupt_every_ms = random.Between(1000, 20'000);
   DrawMemory(seed, &shape);
   DrawStreamedValues(seed, &session);
+  DrawEagerParities(seed, &shape);
   DrawStreams(seed, &shape);
   shape.members = !random.OneIn(3);
   if (!shape.members) return shape;
@@ -137,7 +151,8 @@ std::string Describe(const ClusterShape& shape) {
       shape.sync_every_write ? ", synced" : "", ", batches of ",
       shape.session.max_batch_elements, ", turns of ",
       shape.session.max_turn_bytes, " and of ",
-      shape.session.limits.max_streamed_bytes, " with values, sessions of ",
+      shape.session.limits.max_streamed_bytes, " with values",
+      shape.session.eager_parities ? ", eager parities" : "", ", sessions of ",
       shape.session_bytes >> 10, " KiB, skew ", shape.max_skew_ms,
       " ms, a crash every ", shape.crash_every_ms, " ms, a rollback every ",
       shape.rollback_every_ms, " ms, a copy every ", shape.copy_every_ms,

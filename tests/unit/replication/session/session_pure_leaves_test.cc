@@ -343,7 +343,7 @@ TEST_F(OverwrittenTest, ASecondSearchGoesByWhatTheFirstHasChanged) {
 // Where the first search leaves some, more differs there than it looks like:
 // the second one asks for nothing, and opens its exchange at once.
 TEST_F(OverwrittenTest, ASecondSearchAsksForNothing) {
-  Change(6500, 6500, 0);
+  Change(8000, 8000, 0);
   ExpectEqualAfterSession();
   EXPECT_EQ(locates_, 2);
   EXPECT_EQ(finds_, 2);

@@ -128,8 +128,9 @@ TEST_F(SearchTest, SearchesIfOneSideHasFewMore) {
   }
 }
 
-TEST_F(SearchTest, IsNotForAnEmptySide) {
-  EXPECT_EQ(Locate(0x60), "Locate: a search where there is none");
+TEST_F(SearchTest, IsNotInFinerLeavesAtFirst) {
+  EXPECT_EQ(Locate(0x60),
+            "Locate: not in answer to Hello or a summary of everything");
 }
 
 TEST_F(SearchTest, IsNotInModeBloom) {

@@ -34,7 +34,8 @@ class WholeSetRoundTest : public ComparisonTest {
       head.unknown.pop_back();
     }
     std::string body;
-    EncodePureLeaves(head, parts_.exchanges.symbol_key().bits, &body);
+    EncodePureLeaves(head, parts_.exchanges.symbol_key().bits, kLeafCount,
+                     &body);
     return body;
   }
 
