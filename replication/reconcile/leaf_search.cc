@@ -56,8 +56,9 @@ constexpr double kShareOfFine = 0.95;
 constexpr uint32_t kThirdPassFrom = 64;
 constexpr double kShareOfSecondPass = 0.85;
 constexpr double kShareOfThirdPass = 0.995;
-// The pairs of syndromes that groups take, for each leaf that differs.
-constexpr double kPairsToDecode = 1.06;
+// The pairs of syndromes that groups take, for each leaf that differs, and the
+// fine parities that come with them (measured).
+constexpr double kPairsToDecode = 1.2;
 // A single group that failed for the third time gets so many times its pairs.
 constexpr double kGrowthLater = 1.8;
 // At this share of differing leaves or more, the number of overwritten keys
