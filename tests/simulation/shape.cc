@@ -68,7 +68,7 @@ bool MayHaveZones(const ClusterShape& shape) {
 // Of its own chance too. Sets of several batches, and sessions that search for
 // leaves by parities, and in finer leaves.
 void DrawEagerParities(uint64_t seed, ClusterShape* shape) {
-  Random random(seed ^ 0x57e6c3);
+  Random random(seed ^ 0x57e8b9);
   if (!random.OneIn(6)) return;
   shape->keys = random.Between(60, 300);
   shape->write_every_ms = std::min<uint64_t>(shape->write_every_ms, 100);
