@@ -46,14 +46,24 @@ wait_until() {
   fail "$what did not come true"
 }
 
+# Prints a port on which nobody listens, not one of those that the system gives
+# to connections.
+free_port() {
+  local port
+  while true; do
+    port=$(( 15000 + RANDOM % 5000 ))
+    (exec 3<> "/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+  done
+  echo "$port"
+}
+
 # start_replica NAME ARGUMENTS...: and waits until it answers.
 start_replica() {
   local name=$1 port arguments; shift
   arguments=(--dir "$work/$name" --redis-port 0 "$@")
-  # A replica that was down is to have its port again: not one of those that the
-  # system gives to connections.
+  # A replica that was down is to have its port again.
   [[ " $* " == *" --listen "* ]] ||
-    arguments+=(--listen "127.0.0.1:$(( 15000 + RANDOM % 5000 ))")
+    arguments+=(--listen "127.0.0.1:$(free_port)")
   [[ " $* " == *" --certificates "* ]] || arguments+=(--certificates "$work/certificates")
   : > "$work/$name.log"
   "$STORE" "${arguments[@]}" >> "$work/$name.log" 2>&1 &
