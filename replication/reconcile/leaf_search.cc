@@ -518,12 +518,12 @@ void LeafSearch::DropParities() {
   part_ = Part::kUnknown;
 }
 
-// The fine parities tell how many leaves differ.
+// The fine parities tell how many leaves differ. For few the other side might
+// go on with a single group, of which this one has kept no syndromes.
 bool LeafSearch::AskForParities() {
   const double odd = OddLeaves(shape_.leaves, finely_.differing);
   if (prefer_ == Prefer::kRoundTrips || role_ != Role::kResponder ||
-      !parities_ || asked_parities_ || odd < 1 ||
-      ChooseGroupBits(finely_.differing) == 0 ||
+      !parities_ || asked_parities_ || finely_.differing < kMaxOfProbe ||
       finely_.differing > most_ * shape_.leaves) {
     return false;
   }
