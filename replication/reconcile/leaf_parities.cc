@@ -30,6 +30,7 @@ constexpr double kShareOfTold = 1.02;
 // call for, and counts if fewer leaves than this are probably wrong.
 constexpr double kHopeless = 0.93;
 constexpr double kFewWrong = 1.5;
+constexpr uint64_t kLeavesPerUnexplained = 200;
 // How often parities may be sent: decoding takes CPU time.
 constexpr int kMaxAttempts = 5;
 // Bounds on the cells for which a peer can make this side allocate.
@@ -223,7 +224,13 @@ void LeafParityReceiver::DecodeOdd() {
   if (odd_ == 0 && odd > 0) return;
   if (cells < kHopeless * CellsFor(leaves, odd)) return;
   const CoupledDecoder::Outcome outcome = decoder_->Decode(odd, 0);
-  if (outcome.expected_errors > kFewWrong) return;
+  // Where nothing is noise what is found explains each cell, but for a few
+  // leaves of many.
+  const uint64_t found = outcome.missing.size();
+  if (outcome.expected_errors > kFewWrong ||
+      outcome.unexplained_cells > found / kLeavesPerUnexplained) {
+    return;
+  }
   odd_ = outcome.missing.size();
   odd_known_ = true;
   decoder_.reset();

@@ -12,8 +12,10 @@
 #include "gtest/gtest.h"
 #include "replication/reconcile/exchange.h"
 #include "replication/reconcile/exchange_messages.h"
+#include "replication/reconcile/leaf_search.h"
 #include "replication/session/exchange_series.h"
 #include "sketch/element/bit_stream.h"
+#include "sketch/element/digest.h"
 #include "sketch/element/gap_coding.h"
 #include "sketch/element/mapping.h"
 #include "sketch/element/sha256.h"
@@ -156,6 +158,40 @@ class ExchangeVectors {
     }
   }
 
+  // Of 64 leaves here and there, with one element more in three of them and
+  // another one in the fourth: parities, what the responder asks for, and that.
+  void AddLeafSearch() {
+    std::vector<Digest> leaves[2];
+    for (uint64_t i = 0; i < 64; ++i) {
+      leaves[0].push_back({.count = 16 + i, .high = i << 32, .low = i * i});
+    }
+    leaves[1] = leaves[0];
+    leaves[0][5].Add({.high = 7, .low = 49});
+    leaves[1][9].Add({.high = 8, .low = 64});
+    leaves[1][33].Add({.high = 9, .low = 81});
+    leaves[1][40].low += 1;
+    const std::vector<bool> closed(64, false);
+    const LeafSearchOptions options{
+        .per_leaf = 48, .expected = 4, .at_once = true};
+    LeafSearch sides[2] = {
+        LeafSearch(Role::kInitiator, options, seed_, leaves[0], closed),
+        LeafSearch(Role::kResponder, options, seed_, leaves[1], closed)};
+    int number = 0;
+    for (int speaker = 0; !sides[1].done() && number < 10; speaker ^= 1) {
+      std::string payload;
+      EXPECT_TRUE(sides[speaker].NextPayload(&payload));
+      Add(absl::StrCat("leaf_search.", ++number,
+                       speaker == 0 ? ".initiator" : ".responder"),
+          payload);
+      EXPECT_TRUE(sides[speaker ^ 1].Receive(payload).ok());
+    }
+    std::string found;
+    for (const LeafDifference& one : sides[1].differences()) {
+      found += Fixed32(one.leaf) + Fixed8(one.count) + Fixed32(one.sum);
+    }
+    Add("leaf_search.found", found);
+  }
+
   // The payloads of an exchange, in order, and the numbers of the elements that
   // either side finds to be missing on the other.
   void AddExchange(const std::string& name, const ExchangeOptions& options,
@@ -258,6 +294,7 @@ void AddExchangeVectors(Vectors* vectors) {
   exchange.AddFilters();
   exchange.AddCoupledParities();
   exchange.AddKeyParities();
+  exchange.AddLeafSearch();
   exchange.AddExchanges();
 }
 
