@@ -3,7 +3,9 @@
 // 128-bit values. Here both sides know all leaves, and learn in which of 2^16
 // places two sequences of short symbols differ, at 2 w bits a place for symbols
 // of w bits, 8 to 32. w is log2 of the leaves in a group plus 1, or more if
-// leaves hold many elements. See docs/exchange.md, "Search for leaves".
+// leaves hold many elements. Where many differ, parities tell first which
+// (leaf_parities.h), at half of that. See docs/exchange.md, "Search for
+// leaves".
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_LEAF_SEARCH_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_LEAF_SEARCH_H_
