@@ -1,10 +1,8 @@
 #include "replication/reconcile/finer_leaves.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "replication/reconcile/exchange_parities.h"
 #include "replication/reconcile/leaf_parity_plan.h"
@@ -14,7 +12,6 @@
 namespace rocksync {
 namespace {
 
-constexpr int kMostBits = 22;
 // The slack of ids of an exchange over all elements, and over those that a
 // search leaves, after which another search follows; and what exchanges take
 // beyond their model.
@@ -41,13 +38,13 @@ double SearchBits(double leaves, const SidesThatDiffer& sides) {
       SymbolBitsToTell(static_cast<uint64_t>(n / leaves), /*hurry=*/false);
   const LeafParityPlan plan =
       PlanLeafParities(static_cast<uint32_t>(leaves), differing, least);
+  if (std::isinf(plan.bits)) return plan.bits;
   const int sum_bits = plan.shape.bits() - 1;
   const double fits =
       std::min(2 * (n / leaves) / (SumMask(sum_bits + 2) + 1.0), 1.0);
   const double alone = sides.differences * std::exp(-mean);
   const double told = alone * (1 - fits);
   const double asked = told / 2;
-  if (!(plan.bits < std::numeric_limits<double>::infinity())) return plan.bits;
   const double unknown_leaves = differing - told;
   const double unknown = sides.differences - told;
   return plan.bits + RankBits(asked, leaves) + asked * sum_bits +
@@ -87,7 +84,7 @@ int ChooseFinerBits(int bits, double most, const SidesThatDiffer& sides) {
   const double exchange = ExchangeBits(sides);
   int best = 0;
   double most_saved = 0;
-  for (int finer = bits + 1; finer <= kMostBits; ++finer) {
+  for (int finer = bits + 1; finer <= kMaxFinerBits; ++finer) {
     const double leaves = std::exp2(finer);
     if (leaves > most) break;
     const double saved = (exchange - SearchBits(leaves, sides)) / 8 -

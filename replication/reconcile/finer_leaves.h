@@ -9,6 +9,9 @@
 
 namespace rocksync {
 
+// The most leading bits of a position that tell a finer leaf.
+inline constexpr int kMaxFinerBits = 22;
+
 // Two sides as a search that took all leaves for different knows them.
 struct SidesThatDiffer {
   double mine = 0;         // elements

@@ -1,7 +1,6 @@
 #include "replication/reconcile/leaf_parities.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 

@@ -22,14 +22,12 @@
 
 namespace rocksync {
 
-// The most leading bits of a finer leaf.
-inline constexpr int kMaxFinerBits = 22;
-
 class FinerSnapshot final : public StorageSnapshot {
  public:
   // Reads all elements of `coarse`, which must outlive this. `bits` is more
-  // than its leaves have, and at most kMaxFinerBits. Takes 24 bytes a leaf.
-  // Returns Cancelled if `cancelled` turns true, or the error of reading.
+  // than its leaves have, and at most kMaxFinerBits (finer_leaves.h). Takes 24
+  // bytes a leaf. Returns Cancelled if `cancelled` turns true, or the error of
+  // reading.
   static absl::StatusOr<std::unique_ptr<FinerSnapshot>> Make(
       const StorageSnapshot& coarse, int bits,
       const std::function<bool()>& cancelled);

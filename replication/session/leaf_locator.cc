@@ -9,7 +9,6 @@
 
 #include "replication/reconcile/exchange_parities.h"
 #include "replication/reconcile/finer_leaves.h"
-#include "replication/session/finer_snapshot.h"
 #include "sketch/element/coding.h"
 #include "sketch/element/element.h"
 
