@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "replication/reconcile/exchange_messages.h"
+#include "replication/reconcile/leaf_groups.h"
 #include "replication/reconcile/leaf_parity_plan.h"
 #include "replication/reconcile/leaf_symbols.h"
 #include "sketch/element/bit_stream.h"
 #include "sketch/element/coding.h"
+#include "sketch/element/digest.h"
 #include "sketch/pinsketch/field.h"
 #include "sketch/pinsketch/symbol_syndromes.h"
 #include "sketch/planning/cost_model.h"
@@ -60,28 +63,19 @@ uint32_t WithOdd(uint32_t rest, bool odd, int bits) {
   return rest >> (bits - 1) << bits | (odd ? 1u << (bits - 1) : 0) | sum;
 }
 
-// Returns a leaf's symbol without the last bit of its count.
-uint32_t Rest(const SearchedLeaves& leaves, uint32_t leaf, int bits) {
-  return WithoutOdd(
-      LeafSymbol(leaves.digests[leaf], leaves.symbol_key, bits + 1), bits);
-}
-
-// Returns syndromes first .. first + count - 1 of these groups.
-std::vector<uint32_t> Syndromes(const SearchedLeaves& leaves,
-                                const SymbolShape& shape,
-                                std::span<const uint32_t> groups,
-                                uint32_t first, uint32_t count) {
+// Returns syndromes of these groups, of symbols without the last bit of the
+// count.
+std::vector<uint32_t> RestSyndromes(const SearchedLeaves& leaves,
+                                    const SymbolShape& shape,
+                                    std::span<const uint32_t> groups,
+                                    uint32_t first, uint32_t count) {
   const int bits = shape.bits();
-  const uint32_t places = shape.places();
-  std::vector<uint32_t> symbols;
-  symbols.reserve(groups.size() * places);
-  for (const uint32_t group : groups) {
-    for (uint32_t leaf = group * places; leaf < (group + 1) * places; ++leaf) {
-      symbols.push_back(0);
-      if (!leaves.closed[leaf]) symbols.back() = Rest(leaves, leaf, bits);
-    }
-  }
-  return SymbolSyndromes(Field(bits), symbols, places, first, count);
+  return GroupSyndromes(
+      leaves, shape, groups,
+      [&](const Digest& leaf) {
+        return WithoutOdd(LeafSymbol(leaf, leaves.symbol_key, bits + 1), bits);
+      },
+      first, count);
 }
 
 }  // namespace
@@ -154,7 +148,7 @@ absl::Status LeafParitySender::TakeRequest(std::string_view request,
     end = std::max(end, wanted[group]);
   }
   const std::vector<uint32_t> all =
-      Syndromes(leaves_, shape_, groups, first, end - first);
+      RestSyndromes(leaves_, shape_, groups, first, end - first);
   BitWriter writer(rest);
   for (size_t i = 0; i < groups.size(); ++i) {
     uint32_t& sent = sent_[groups[i]];
@@ -302,7 +296,8 @@ absl::Status LeafParityReceiver::TakeEach(std::string_view body) {
   if (body.size() != (count * bits + 7) / 8) {
     return BadSearch("not as many syndromes as were asked for");
   }
-  const std::vector<uint32_t> mine = Syndromes(leaves_, shape_, groups, 0, end);
+  const std::vector<uint32_t> mine =
+      RestSyndromes(leaves_, shape_, groups, 0, end);
   BitReader reader(body);
   size_t row = 0;
   for (OpenGroup& open : open_) {

@@ -11,29 +11,18 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "replication/reconcile/leaf_search_messages.h"
-#include "sketch/element/digest.h"
-#include "sketch/element/mapping.h"
+#include "replication/reconcile/leaf_symbols.h"
 #include "sketch/parities/coupled_decoder.h"
 #include "sketch/parities/coupled_parities.h"
 #include "sketch/pinsketch/symbol_syndromes.h"
 
 namespace rocksync {
-
-// The leaves of one side, those that take no part, the search's seed and the
-// key of its symbols. Views.
-struct SearchedLeaves {
-  std::span<const Digest> digests;
-  const std::vector<bool>& closed;
-  MappingSeed seed;
-  MappingKey symbol_key;
-};
 
 class LeafParitySender {
  public:

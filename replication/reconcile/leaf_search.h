@@ -20,8 +20,10 @@
 #include "absl/status/status.h"
 #include "replication/reconcile/exchange.h"
 #include "replication/reconcile/leaf_estimate.h"
+#include "replication/reconcile/leaf_groups.h"
 #include "replication/reconcile/leaf_parities.h"
 #include "replication/reconcile/leaf_search_messages.h"
+#include "replication/reconcile/leaf_symbols.h"
 #include "sketch/element/digest.h"
 #include "sketch/element/mapping.h"
 #include "sketch/pinsketch/symbol_syndromes.h"
@@ -93,28 +95,24 @@ class LeafSearch final : public Exchange {
   // the search up takes them for new ones.
   bool seem_overwritten() const { return overwritten_; }
   // The mapping key and the width in bits of the symbols.
-  const MappingKey& symbol_key() const { return symbol_key_; }
-  int symbol_bits() const { return symbol_bits_; }
+  const MappingKey& symbol_key() const { return leaves_.symbol_key; }
+  int symbol_bits() const;
 
  private:
-  // A group that has not been decoded.
-  struct OpenGroup {
-    uint32_t group = 0;
-    std::vector<uint32_t> syndromes;  // of the difference; empty at the sender
-  };
-
   absl::Status ReceiveProbe(std::string_view body);
   absl::Status ReceiveEstimate(std::string_view parities);
   absl::Status ReceiveSums(std::string_view body);
   absl::Status ReceiveMore(std::string_view body);
   absl::Status ReceiveRest(std::string_view body);
 
-  // The other way, if many leaves differ (leaf_parities.h).
-  bool ParitiesSave(const LeafEstimate& estimate, int group_bits) const;
+  bool hurry() const { return prefer_ == Prefer::kRoundTrips; }
+  uint32_t leaf_count() const { return groups_.shape().leaves; }
+
   void SendProbe(double expected);
   bool AskForParities();
-  // Returns false, and sends nothing, if so many leaves cannot be told.
-  bool SendParities(const LeafEstimate& estimate);
+  // Returns false, and sends nothing, if so many leaves cannot be told, or not
+  // in fewer bits than `most_bits`.
+  bool SendParities(const LeafEstimate& estimate, double most_bits);
   void DropParities();
   absl::Status ReceiveOdd(std::string_view body);
   // Parities were refused, or do not tell which of about so many leaves.
@@ -122,35 +120,31 @@ class LeafSearch final : public Exchange {
   absl::Status ReceiveOfEach(std::string_view body);
   absl::Status ReceiveParities(LeafSearchKind kind, std::string_view body);
   void AnswerParities();
-  void TakeParityOutcome();
 
-  // Returns syndromes first .. first + count - 1 of the open groups.
-  std::vector<uint32_t> MySyndromes(uint32_t first, uint32_t count) const;
   void Send(LeafSearchKind kind, std::string_view body);
-  int ChooseGroupBits(double differing) const;
   void SendSums(const LeafEstimate& estimate);
+  // At least `pairs` pairs of syndromes of each group, or none if that is 0,
+  // and fine parities for about `expected` leaves, or none.
+  void SendSyndromes(const SymbolShape& shape, uint32_t pairs,
+                     uint64_t expected);
   bool ReadingAllPays(const LeafEstimate& estimate) const;
-  // Cuts the leaves into groups and opens all of them.
-  void Cut(int group_bits);
-  // Adds the sender's syndromes and mine, and decodes what can be decoded.
-  void Decode(std::span<const uint32_t> theirs, uint32_t first);
-  void AskForMore(std::span<const uint32_t> decoded);
-  bool TakeGroup(uint32_t group, std::span<const SymbolDifference> differences);
+  // Ends the search or asks for more syndromes.
+  void TakeGroups();
   // Returns how a leaf differs. `value` is both sides' symbols added in the
   // field.
   LeafDifference Explain(uint32_t leaf, uint32_t value) const;
   // Counts every leaf of the group that is not closed as found.
-  void TakeWhole(uint32_t group);
+  void TakeWhole(const SymbolShape& shape, uint32_t group);
+  void Finish(const SymbolShape& shape,
+              std::span<const SymbolDifference> differences,
+              std::span<const uint32_t> given_up);
   void GiveUp(const LeafEstimate& estimate);
   void SetExpected(const Expectation& expected);
-  void Finish();
 
   const Role role_;
   const Prefer prefer_;
-  const MappingSeed seed_;
-  const MappingKey symbol_key_;
-  const std::span<const Digest> leaves_;
   const std::vector<bool> closed_;
+  const SearchedLeaves leaves_;
   const double most_;
   const bool may_send_key_parities_;
   const bool parities_;
@@ -161,22 +155,16 @@ class LeafSearch final : public Exchange {
 
   enum class Part : uint8_t { kUnknown, kSends, kDecodes };
   Part part_ = Part::kUnknown;
-  SymbolShape shape_;
-  int symbol_bits_ = kMinSymbolBits;
+  bool probed_ = false;  // a probe was sent or has come
+  LeafGroups groups_;
   std::unique_ptr<LeafParitySender> parity_sender_;
   std::unique_ptr<LeafParityReceiver> parity_receiver_;
   bool tried_parities_ = false;
   bool asked_parities_ = false;     // by this side
   bool in_place_of_probe_ = false;  // the search began with parities
-  uint32_t pairs_ = 0;  // of syndromes of each open group, sent or received
-  // Differing leaves by fine parities, at the side that decodes; 0 if there are
-  // none.
   bool overwritten_ = false;
-  uint32_t asked_ = 0;  // for more syndromes
+  // By fine parities, at the side that decodes; none if it tells of no leaf.
   LeafEstimate finely_;
-  std::vector<OpenGroup> open_;
-  uint32_t passes_ = 0;
-  MoreSyndromes more_;    // request after the last pass
   std::string outgoing_;  // the payload to send next, if not empty
   bool done_ = false;
   std::vector<LeafDifference> differences_;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "sketch/element/digest.h"
 #include "sketch/element/element.h"
@@ -16,6 +18,15 @@ namespace rocksync {
 
 inline constexpr int kMinSymbolBits = 8;
 inline constexpr int kMaxSymbolBits = 32;
+
+// The leaves of one side, those that take no part, the search's seed and the
+// key of its symbols. Views.
+struct SearchedLeaves {
+  std::span<const Digest> digests;
+  const std::vector<bool>& closed;
+  MappingSeed seed;
+  MappingKey symbol_key;
+};
 
 // Returns the fewest bits that tell the elements of a leaf apart, where leaves
 // hold `per_leaf` on average. In one of eight leaves, or one of 256 if round
