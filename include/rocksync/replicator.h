@@ -157,10 +157,10 @@ struct ReplicatorOptions {
   // many times the bytes.
   enum class Mode { kAdaptive, kBloomOnly };
   Mode mode = Mode::kAdaptive;
-  // Of kAdaptive. kBytes: fewest bytes. kRoundTrips: fewer round trips, for 1.2
-  // to 2.4 times the bytes: of 10^6 pairs, 2.5 to 4 in most sessions for up to
-  // 10^5 differences instead of 2.5 to 8; where memory does not hold what
-  // differs, more with either (max_session_bytes).
+  // Of kAdaptive. kBytes: fewest bytes. kRoundTrips: fewer round trips, for two
+  // to four times the bytes: of 10^6 pairs, 2.5 to 4 in most sessions for up to
+  // 10^5 differences, seldom 5, instead of 2.5 to 9; where memory does not hold
+  // what differs, more with either (max_session_bytes).
   enum class Prefer { kBytes, kRoundTrips };
   Prefer prefer = Prefer::kBytes;
 

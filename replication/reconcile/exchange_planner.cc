@@ -43,7 +43,7 @@ constexpr double kHurriedSketchCost = 1.2;
 // factor: they take another round trip.
 constexpr double kWorthARoundTrip = 2;
 // Additional bits of wide ids where a retry would be a search for leaves.
-constexpr double kSlackInOneGo = 5;
+constexpr double kSlackInOneGo = 8;
 // The most slack of an id.
 constexpr int kMaxSlack = 23;
 // Bits that ids are shorter where what they hide is searched for anyway.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kParityBuckets = 16;
 // Buckets of a level if round trips matter.
-constexpr int kHurriedParityBuckets = 64;
+constexpr int kHurriedParityBuckets = 128;
 // If more than kManyLeaves leaves differ but at most one in kFewOdd buckets of
 // the first level is odd, hardly any counts differ: otherwise half would be odd
 // by chance.

@@ -24,7 +24,7 @@ constexpr double kShareOfFine = 0.95;
 constexpr uint32_t kThirdPassFrom = 64;
 constexpr double kShareOfSecondPass = 0.85;
 constexpr double kShareOfThirdPass = 0.995;
-// A single group that failed for the third time gets so many times its pairs.
+// If all have failed for the third time they get so many times their pairs.
 constexpr double kGrowthLater = 1.8;
 
 }  // namespace
@@ -199,9 +199,10 @@ void LeafGroups::Ask(std::span<const uint32_t> decoded) {
   uint32_t wanted =
       NextSums(pairs_, decoded, static_cast<uint32_t>(open_.size()), share,
                hurry_, single, kShareOfFine * expected_ / shape_.groups());
-  // A single group tells only that it failed. The more often it does, the less
-  // the estimate is worth.
-  if (single && asked_ > 1) {
+  // Groups of which none has decoded tell only that they failed. The more often
+  // they do, the less the estimate is worth.
+  const bool none = open_.size() == shape_.groups();
+  if (none && asked_ > 1) {
     wanted = std::max(wanted, static_cast<uint32_t>(kGrowthLater * pairs_));
   }
   ++asked_;

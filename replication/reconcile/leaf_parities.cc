@@ -19,14 +19,15 @@
 namespace rocksync {
 namespace {
 
-// What fine parities tell is some 8 % off.
-constexpr double kFirstShareIfFine = 0.95;
-// The first parities are made for this share of the leaves that the estimate
-// tells, which is a third off: too many would be sent in vain.
+// The first parities are made for this share of the leaves that the coarse
+// estimate tells, which is a third off: too many would be sent in vain. A fine
+// one is some 6 % off, and taken as it is.
 constexpr double kFirstShareOfParities = 1.1;
-// The least share of all cells to split at a time, and what parities are made
-// for beside the number that the cells tell.
+// The least share of all cells to split at a time, and the fewest: another
+// round trip is worth more. What parities are made for beside the number that
+// the cells tell.
 constexpr double kLeastSplit = 0.08;
+constexpr double kFewestSplit = 400;
 constexpr double kShareOfTold = 1.02;
 // Decoding is not tried with fewer cells than this share of what the odd leaves
 // call for, and counts if fewer leaves than this are probably wrong.
@@ -103,7 +104,7 @@ std::string LeafParitySender::Parities(double odd) {
 std::string LeafParitySender::First(double differing, bool finely) {
   differing_ = differing;
   return Parities(
-      (finely ? kFirstShareIfFine : kFirstShareOfParities) *
+      (finely ? 1 : kFirstShareOfParities) *
       OddLeaves(static_cast<double>(leaves_.digests.size()), differing));
 }
 
@@ -117,9 +118,12 @@ bool LeafParitySender::Next(uint64_t odd, LeafSearchKind* kind,
   }
   const CoupledShape& shape = parities_->shape();
   const double cells = shape.cells;
-  const double wanted =
-      std::max(std::ceil(CellsFor(leaves, told) / shape.segments()) - cells,
-               split_ + std::ceil(kLeastSplit * cells));
+  const double needed =
+      std::ceil(CellsFor(leaves, told) / shape.segments()) - cells;
+  const double least =
+      std::ceil(std::max(kLeastSplit * cells, kFewestSplit / shape.segments()));
+  double wanted = std::max(needed, split_ + least);
+  if (needed <= cells && split_ < cells) wanted = std::min(wanted, cells);
   if (wanted > cells) {
     *kind = LeafSearchKind::kParities;
     *body = Parities(told);

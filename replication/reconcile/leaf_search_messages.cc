@@ -28,12 +28,6 @@ absl::Status BadSearch(std::string_view what) {
       "search for leaves: ", absl::string_view(what.data(), what.size())));
 }
 
-void PutProbe(const std::vector<uint32_t>& syndromes, int bits,
-              std::string_view parities, std::string* out) {
-  PackSums(syndromes, bits, out);
-  out->append(parities);
-}
-
 absl::Status GetProbe(std::string_view body, int bits, size_t parity_bytes,
                       std::vector<uint32_t>* syndromes,
                       std::string_view* parities) {

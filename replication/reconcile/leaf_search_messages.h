@@ -51,8 +51,6 @@ struct SymbolShape {
 
 // kProbe: kProbeSyndromePairs pairs of syndromes or more, as many as the length
 // holds | parities of `parity_bytes`, which may be 0.
-void PutProbe(const std::vector<uint32_t>& syndromes, int bits,
-              std::string_view parities, std::string* out);
 absl::Status GetProbe(std::string_view body, int bits, size_t parity_bytes,
                       std::vector<uint32_t>* syndromes,
                       std::string_view* parities);

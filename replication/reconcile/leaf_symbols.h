@@ -29,11 +29,11 @@ struct SearchedLeaves {
 };
 
 // Returns the fewest bits that tell the elements of a leaf apart, where leaves
-// hold `per_leaf` on average. In one of eight leaves, or one of 256 if round
+// hold `per_leaf` on average. In one of eight leaves, or one of 2^16 if round
 // trips matter, a second element has a keyed sum that fits.
 constexpr int SymbolBitsToTell(uint64_t per_leaf, bool hurry) {
   return std::clamp(
-      static_cast<int>(std::bit_width(per_leaf)) + (hurry ? 11 : 6),
+      static_cast<int>(std::bit_width(per_leaf)) + (hurry ? 19 : 6),
       kMinSymbolBits, kMaxSymbolBits);
 }
 

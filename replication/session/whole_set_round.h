@@ -76,6 +76,8 @@ class WholeSetRound {
   void Close();
 
  private:
+  // Returns whether in some of these leaves more may differ than one element.
+  bool MayBeMore(const std::vector<LeafDifference>& differences) const;
   // Opens the rounds. An exchange, if there is one, compares `leaves`.
   void Open(std::vector<uint32_t> leaves);
   absl::Status BeginWithoutExchange();
@@ -91,6 +93,7 @@ class WholeSetRound {
   ComparisonParts* const parts_;
   FoundBySearch found_;
   bool expected_this_ = false;  // the previous round expected some to be left
+  std::vector<uint32_t> compared_;  // leaves of the latest exchange, ascending
   std::unique_ptr<Rounds> rounds_;
 };
 

@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cmath>
 
-#include "sketch/element/coding.h"
 #include "sketch/element/mapping.h"
 
 namespace rocksync {
@@ -28,8 +27,10 @@ ParityShape ShapeParities(uint64_t total, int buckets) {
 
 std::string Parities(std::span<const ElementHash> elements,
                      const MappingKey& key, const ParityShape& shape) {
-  assert(shape.buckets == 16 || shape.buckets == 32 || shape.buckets == 64);
-  std::vector<uint64_t> words(shape.levels, 0);
+  assert(std::has_single_bit(static_cast<unsigned>(shape.buckets)) &&
+         shape.buckets >= 16 && shape.buckets <= 128);
+  const size_t row = static_cast<size_t>(shape.buckets) / 8;
+  std::string parities(shape.bytes(), '\0');
   const uint64_t last_bucket = static_cast<uint64_t>(shape.buckets) - 1;
   uint64_t mixes[kBlock];
   for (size_t at = 0; at < elements.size(); at += kBlock) {
@@ -37,16 +38,12 @@ std::string Parities(std::span<const ElementHash> elements,
     MixAll(elements.subspan(at, n), key, mixes);
     for (size_t i = 0; i < n; ++i) {
       const int level = std::min(std::countl_zero(mixes[i]), shape.levels - 1);
-      words[level] ^= uint64_t{1} << (mixes[i] & last_bucket);
+      const uint64_t bucket = mixes[i] & last_bucket;
+      parities[static_cast<size_t>(level + 1) * row - 1 - bucket / 8] ^=
+          static_cast<char>(1 << bucket % 8);
     }
   }
-  std::string out;
-  for (const uint64_t word : words) {
-    for (int low = shape.buckets - 8; low >= 0; low -= 8) {
-      PutFixed8(&out, static_cast<uint8_t>(word >> low));
-    }
-  }
-  return out;
+  return parities;
 }
 
 double EstimateDifference(std::string_view mine, std::string_view theirs,

@@ -340,6 +340,16 @@ TEST_F(OverwrittenTest, ASecondSearchGoesByWhatTheFirstHasChanged) {
   EXPECT_EQ(batches_, 0);
 }
 
+// The same where nothing was expected to be left, and so a summary told of it:
+// the leaf was not compared by the first exchange.
+TEST_F(OverwrittenTest, WhatWasTakenForOneElementIsExchanged) {
+  Change(3139, 3139, 0);
+  ExpectEqualAfterSession();
+  EXPECT_EQ(locates_, 2);
+  EXPECT_EQ(summaries_, 2);
+  EXPECT_EQ(begun_, 1);
+}
+
 // Where the first search leaves some, more differs there than it looks like:
 // the second one asks for nothing, and opens its exchange at once.
 TEST_F(OverwrittenTest, ASecondSearchAsksForNothing) {
