@@ -81,7 +81,7 @@ bool MakeReplicas(const HealCase& heal, const std::string& directory) {
   const std::string whole = directory + "/whole";
   std::unique_ptr<ReplicatedDB> db;
   if (!OpenReplica(whole, &db) || !Write(db.get(), Both(heal)) ||
-      !Check(db->Close())) {
+      !Settle(db.get()) || !Check(db->Close())) {
     return false;
   }
   db.reset();
@@ -92,13 +92,14 @@ bool MakeReplicas(const HealCase& heal, const std::string& directory) {
   }
   if (heal.own > 0) {
     if (!OpenReplica(behind, &db) || !Write(db.get(), Own(heal)) ||
-        !Check(db->Close())) {
+        !Settle(db.get()) || !Check(db->Close())) {
       return false;
     }
     db.reset();
   }
   return OpenReplica(whole, &db) && Write(db.get(), Missing(heal)) &&
-         Write(db.get(), Overwritten(heal)) && Check(db->Close());
+         Write(db.get(), Overwritten(heal)) && Settle(db.get()) &&
+         Check(db->Close());
 }
 
 // Peak of a process above what it took at construction.

@@ -10,6 +10,7 @@
 #include "replication/base/rocksdb_version.h"
 #include "rocksdb/write_batch.h"
 #include "sketch/element/coding.h"
+#include "tests/bench/calm.h"
 #include "tests/support/trial_transport.h"
 
 namespace rocksync::bench {
@@ -51,6 +52,12 @@ bool Write(rocksdb::DB* db, const Pairs& pairs) {
   return true;
 }
 
+bool Settle(rocksdb::DB* db) {
+  if (!Check(db->Flush({}))) return false;
+  WaitUntilCalm(db, std::chrono::milliseconds(300));
+  return true;
+}
+
 double SecondsOfPlainWrites(const std::string& directory, const Pairs& before,
                             const Pairs& pairs) {
   using Clock = std::chrono::steady_clock;
@@ -58,7 +65,7 @@ double SecondsOfPlainWrites(const std::string& directory, const Pairs& before,
   options.create_if_missing = true;
   std::unique_ptr<rocksdb::DB> db;
   if (!Check(OpenPlain(options, directory, &db))) return -1;
-  if (!Write(db.get(), before)) return -1;
+  if (!Write(db.get(), before) || !Settle(db.get())) return -1;
   const Clock::time_point start = Clock::now();
   if (!Write(db.get(), pairs)) return -1;
   const double seconds =

@@ -28,9 +28,12 @@ inline constexpr uint64_t kKeyBytes = 16;
 // In batches, in the order of their numbers, on this thread.
 bool Write(rocksdb::DB* db, const Pairs& pairs);
 
-// The same into a new database of plain RocksDB with default options in
+// Flushes, and waits until nothing is left to do in the background.
+bool Settle(rocksdb::DB* db);
+
+// Writes pairs into a new database of plain RocksDB with default options in
 // `directory`, which must not exist and is removed: in seconds, below 0 if it
-// failed. With the pairs `before` in it.
+// failed. With the pairs `before` in it, and settled.
 double SecondsOfPlainWrites(const std::string& directory, const Pairs& before,
                             const Pairs& pairs);
 

@@ -20,6 +20,7 @@
 #include "rocksdb/perf_level.h"
 #include "rocksdb/statistics.h"
 #include "rocksync/replicated_db.h"
+#include "tests/bench/calm.h"
 #include "tests/support/open_plain.h"
 
 namespace rocksync::bench {
@@ -147,30 +148,13 @@ class Bench {
   std::vector<std::vector<float>> latencies_;  // of each thread
 };
 
-// Waits until nothing is left to flush or compact, of any family, and returns
-// since when that is so. A compaction that is only pending may be one that
-// RocksDB's picker declines from then on, so what counts is that none runs and
-// none begins for a while.
 Clock::time_point Bench::Settle() {
   Check(db_->Flush({}));
   return WaitUntilCalm(std::chrono::milliseconds(300));
 }
 
 Clock::time_point Bench::WaitUntilCalm(std::chrono::milliseconds calm) {
-  Clock::time_point calm_since = Clock::now();
-  while (Clock::now() - calm_since < calm) {
-    uint64_t working = 0;
-    for (const char* property :
-         {"rocksdb.mem-table-flush-pending", "rocksdb.num-running-flushes",
-          "rocksdb.num-running-compactions"}) {
-      uint64_t value = 0;
-      db_->GetAggregatedIntProperty(property, &value);
-      working += value;
-    }
-    if (working != 0) calm_since = Clock::now();
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return calm_since;
+  return bench::WaitUntilCalm(db_.get(), calm);
 }
 
 void Bench::Prepare() {
