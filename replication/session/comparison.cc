@@ -254,13 +254,13 @@ absl::Status Comparison::AnswerProposal(Turn* turn) {
       stage_ = Stage::kRound;
       return whole_set_.Differ(turn);
     }
-    const std::vector<uint32_t> fewer = whole_set_.TakeFewer();
+    whole_set_.Refuse();
     stage_ = Stage::kBatchSent;
     if (parts_.location.finer()) {
       parts_.Coarsen(/*all_found=*/true);
       batches_.ProposeNext(turn);
     } else {
-      batches_.Propose(fewer, {}, turn);
+      batches_.Propose(whole_set_.TakeFewer(), {}, turn);
     }
     return absl::OkStatus();
   }

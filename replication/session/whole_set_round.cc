@@ -56,9 +56,11 @@ bool WholeSetRound::TooLarge() const {
          parts_->TooLarge(found_.peer_count());
 }
 
-std::vector<uint32_t> WholeSetRound::TakeFewer() {
+void WholeSetRound::Refuse() {
   if (found_.exchange_begins()) parts_->exchanges.Skip();
-  if (parts_->location.finer()) return {};
+}
+
+std::vector<uint32_t> WholeSetRound::TakeFewer() {
   std::vector<uint32_t> leaves =
       parts_->location.Narrow(found_.LeavesToExchange(), found_.peer_count(),
                               parts_->context.options->max_batch_elements);

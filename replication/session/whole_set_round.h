@@ -30,8 +30,8 @@ inline constexpr uint32_t kMaxPureLeafSearches = 4;
 //   ReceiveEnd if the peer ends them by Locate, Close
 // Differ and ReceiveDiffers are left out where rounds() are open before: if no
 // exchange has to compare anything, or the side that proposes has begun it. If
-// the exchange is too much for the other side, TakeFewer follows on the
-// proposal there, and Drop at the side that proposed.
+// the exchange is too much for the other side, Refuse follows on the proposal
+// there, and Drop at the side that proposed.
 class WholeSetRound {
  public:
   // `parts` must outlive this object.
@@ -57,8 +57,10 @@ class WholeSetRound {
   // Returns whether the exchange that the peer's proposal asks for is too much
   // for this side.
   bool TooLarge() const;
-  // Returns some of the proposal's leaves, for a batch instead; none if these
-  // are finer ones.
+  // Takes no part in that exchange.
+  void Refuse();
+  // Returns some of the refused proposal's leaves, for a batch instead.
+  // REQUIRES: they are no finer ones.
   std::vector<uint32_t> TakeFewer();
   absl::Status Differ(Turn* turn);
   absl::Status ReceiveDiffers(std::string_view body, uint8_t flags);
