@@ -49,7 +49,8 @@ struct ExchangeOptions {
   // The cost, in bits, of a difference that is left to the next exchange,
   // beside that exchange itself, as where the leaves are searched again.
   double later_bits = 0;
-  // The number of passes over a sketch to aim for; the same on both sides.
+  // The number of passes over a sketch to aim for. It should be the same on
+  // both sides, or a pass more or less is made.
   uint32_t passes = 3;
   // This exchange follows one after which the digests were unequal: few
   // elements differ (the last report's expected_left), and ids and sketches are

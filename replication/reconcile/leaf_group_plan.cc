@@ -24,6 +24,9 @@ constexpr double kProbeDeviations = 3.5;
 // round trips matter.
 constexpr double kLeafEstimateError = 0.35;
 constexpr double kHurriedEstimateError = 0.13;
+// If round trips matter, the first pass suffices for so many standard errors
+// more leaves than are estimated.
+constexpr double kHurriedErrors = 1.5;
 // The pairs of syndromes that groups take, for each leaf that differs, and the
 // fine parities that come with them (measured).
 constexpr double kPairsToDecode = 1.2;
@@ -58,7 +61,7 @@ uint32_t FirstPairs(const SymbolShape& shape, double differing, Prefer prefer) {
   const double mean = differing / shape.groups();
   const double error = hurry ? kHurriedEstimateError : kLeafEstimateError;
   const double spread = single ? error * mean : std::sqrt(mean);
-  const double pairs = hurry    ? mean * (1 + 1.5 * error) + 2 * spread
+  const double pairs = hurry ? mean * (1 + kHurriedErrors * error) + 2 * spread
                        : single ? mean * kFirstShareOfSingle
                                 : mean * kFirstShare + spread / 2;
   return std::min(static_cast<uint32_t>(std::ceil(pairs)) + 1,

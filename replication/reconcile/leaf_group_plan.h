@@ -11,7 +11,8 @@
 
 namespace rocksync {
 
-// A probe is made for at most so many leaves.
+// A probe has at most about so many pairs of syndromes. Where more leaves are
+// expected to differ, parities come in its place.
 inline constexpr double kMaxOfProbe = 250;
 
 // Returns the pairs of syndromes of a probe: hardly ever too few, if it is
@@ -26,7 +27,8 @@ int ChooseGroupBits(const SymbolShape& shape, double differing);
 // `differing` leaves in all groups.
 uint32_t FirstPairs(const SymbolShape& shape, double differing, Prefer prefer);
 
-// Returns the bits of all syndromes in a search for `differing` leaves.
+// Returns the bits of a search for `differing` leaves by syndromes alone:
+// these, and the fine parities that come with them. The requests are few.
 double SyndromeBits(const SymbolShape& shape, double differing);
 
 }  // namespace rocksync

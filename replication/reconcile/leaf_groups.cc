@@ -24,7 +24,8 @@ constexpr double kShareOfFine = 0.95;
 constexpr uint32_t kThirdPassFrom = 64;
 constexpr double kShareOfSecondPass = 0.85;
 constexpr double kShareOfThirdPass = 0.995;
-// If all have failed for the third time they get so many times their pairs.
+// Groups of which none decodes after more was asked for twice get so many times
+// their pairs.
 constexpr double kGrowthLater = 1.8;
 
 }  // namespace
@@ -74,8 +75,7 @@ std::vector<uint32_t> LeafGroups::Syndromes(uint32_t first,
       first, count);
 }
 
-// --- The side that sends
-// ------------------------------------------------------
+// --- The side that sends ----------------------------------------------------
 
 void LeafGroups::Send(uint32_t pairs, std::string* out) {
   PackSums(Syndromes(2 * pairs_, 2 * (pairs - pairs_)), shape_.bits(), out);
@@ -96,8 +96,7 @@ absl::Status LeafGroups::TakeRequest(std::string_view request,
   return absl::OkStatus();
 }
 
-// --- The side that decodes
-// ----------------------------------------------------
+// --- The side that decodes --------------------------------------------------
 
 void LeafGroups::TakeProbe(std::span<const uint32_t> theirs) {
   Add(theirs);

@@ -37,7 +37,8 @@ class LeafGroups {
   LeafGroups(const SearchedLeaves& leaves, const SymbolShape& shape,
              Prefer prefer);
 
-  // Cuts the leaves anew: all groups are open, and no syndrome is known.
+  // Cuts the leaves anew: all groups are open, and no syndrome is known. What
+  // has been decoded stays, and passes count on.
   void Cut(int group_bits);
   const SymbolShape& shape() const { return shape_; }
   // How many pairs of syndromes of each open group were sent, or have come.

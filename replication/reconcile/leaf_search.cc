@@ -116,10 +116,11 @@ absl::Status LeafSearch::Receive(std::string_view payload) {
 // --- The probe, and the estimate --------------------------------------------
 
 absl::Status LeafSearch::ReceiveProbe(std::string_view body) {
-  if (role_ != Role::kResponder || probed_ || at_once_) {
+  DropParities();
+  if (role_ != Role::kResponder || probed_ || at_once_ ||
+      part_ != Part::kUnknown) {
     return BadSearch("unexpected probe");
   }
-  DropParities();
   std::vector<uint32_t> theirs;
   std::string_view parities;
   const absl::Status status =
@@ -150,8 +151,7 @@ absl::Status LeafSearch::ReceiveEstimate(std::string_view parities) {
   return absl::OkStatus();
 }
 
-// --- Syndromes: one side sends, the other decodes
-// ------------------------------
+// --- Syndromes: one side sends, the other decodes ---------------------------
 
 bool LeafSearch::ReadingAllPays(const LeafEstimate& estimate) const {
   return may_send_key_parities_ && estimate.overwritten &&
@@ -323,7 +323,6 @@ bool LeafSearch::AskForParities() {
   return true;
 }
 
-// The way back, of kOdd and kOfEach, is small beside what is saved.
 bool LeafSearch::SendParities(const LeafEstimate& estimate, double most_bits) {
   const LeafParityPlan plan = PlanLeafParities(leaf_count(), estimate.differing,
                                                groups_.shape().least_bits);
@@ -444,8 +443,7 @@ void LeafSearch::AnswerParities() {
   }
 }
 
-// --- The end
-// -------------------------------------------------------------------
+// --- The end ----------------------------------------------------------------
 
 void LeafSearch::Finish(const SymbolShape& shape,
                         std::span<const SymbolDifference> differences,

@@ -3,9 +3,9 @@
 // 128-bit values. Here both sides know all leaves, and learn in which of 2^16
 // places two sequences of short symbols differ, at 2 w bits a place for symbols
 // of w bits, 8 to 32. w is log2 of the leaves in a group plus 1, or more if
-// leaves hold many elements. Where many differ, parities tell first which
-// (leaf_parities.h), at half of that. See docs/exchange.md, "Search for
-// leaves".
+// leaves hold many elements or round trips matter. Where many differ, parities
+// tell first which (leaf_parities.h), at half of that. See docs/exchange.md,
+// "Search for leaves".
 
 #ifndef ROCKSYNC_REPLICATION_RECONCILE_LEAF_SEARCH_H_
 #define ROCKSYNC_REPLICATION_RECONCILE_LEAF_SEARCH_H_
@@ -144,7 +144,7 @@ class LeafSearch final : public Exchange {
   const Role role_;
   const Prefer prefer_;
   const std::vector<bool> closed_;
-  const SearchedLeaves leaves_;
+  const SearchedLeaves leaves_;  // a view of closed_
   const double most_;
   const bool may_send_key_parities_;
   const bool parities_;

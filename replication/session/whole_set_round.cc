@@ -10,8 +10,9 @@
 namespace rocksync {
 namespace {
 
-// The elements that an exchange leaves unfound for each leaf that it compares:
-// with ids as short as they are, about one in 600 (measured).
+// The elements that an exchange leaves unfound for each leaf that it compares,
+// if bytes matter, so that ids are short: about one of 600 that differ, of
+// which such a leaf has two (measured).
 constexpr double kHiddenPerLeaf = 1.0 / 300;
 
 }  // namespace
@@ -47,6 +48,7 @@ absl::Status WholeSetRound::ReceiveProposal(std::string_view body) {
 
 void WholeSetRound::Drop() {
   found_.Drop();
+  compared_.clear();
   rounds_.reset();
 }
 
@@ -58,6 +60,8 @@ bool WholeSetRound::TooLarge() const {
 
 void WholeSetRound::Refuse() {
   if (found_.exchange_begins()) parts_->exchanges.Skip();
+  compared_.clear();
+  if (parts_->location.finer()) found_.Drop();
 }
 
 std::vector<uint32_t> WholeSetRound::TakeFewer() {
@@ -111,7 +115,9 @@ void WholeSetRound::Expect() {
 
 void WholeSetRound::ExpectSearch() {
   const auto leaves = static_cast<double>(found_.LeavesToExchange().size());
-  const double left = found_.leaves_left() + kHiddenPerLeaf * leaves;
+  const bool short_ids = parts_->exchanges.may_send_parities();
+  const double left =
+      found_.leaves_left() + (short_ids ? kHiddenPerLeaf * leaves : 0);
   if (first() && left > kSurelyLeft) parts_->exchanges.ExpectSearch();
 }
 
@@ -120,9 +126,9 @@ absl::Status WholeSetRound::BeginWithoutExchange() {
   return rounds_->BeginFound();
 }
 
-// A leaf that was compared before has an element that the exchange has hidden.
-// In any other that the round has left, more differs than its symbols told, and
-// probably tell now.
+// In a leaf that the exchange has compared it has hidden an element, and
+// symbols tell that one. In any other leaf that is left several elements differ
+// although its symbols looked like one, as they may again.
 bool WholeSetRound::MayBeMore(
     const std::vector<LeafDifference>& differences) const {
   if (first()) return false;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <vector>
 
 #include "sketch/element/mapping.h"
 

@@ -2,7 +2,8 @@
 # No constant, type or function is defined in two sources that a build may compile
 # together, each in an unnamed namespace. How many sources are compiled at once
 # depends on the build, so the compiler of one build does not notice. Of functions,
-# those whose heads are alike in their first line.
+# those whose heads are alike in their first line. Not found: such a name that is
+# also one of the other source's named namespace.
 # usage: check_together.sh FILE, whose lines are a target and its sources
 set -euo pipefail
 awk '
@@ -22,7 +23,7 @@ awk '
       for (i = 2; i <= count; ++i) {
         FILENAME = words[i]
         unnamed = 0
-        while ((getline line <FILENAME) > 0) {
+        while ((state = (getline line <FILENAME)) > 0) {
           if (line ~ /^namespace \{/) unnamed = 1
           if (line ~ /^\}  \/\/ namespace$/) unnamed = 0
           if (!unnamed) continue
@@ -38,6 +39,7 @@ awk '
             note(line)
           }
         }
+        if (state < 0) { print FILENAME " cannot be read"; exit 1 }
         close(FILENAME)
       }
       ++targets

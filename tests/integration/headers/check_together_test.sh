@@ -27,6 +27,8 @@ expect pass '2 targets' 'struct Door {' 'class Door;'
 expect fail 'int Sum(int a) {' 'int Sum(int a) {' 'int Sum(int a) {'
 expect pass '2 targets' 'int Sum(int a) {' 'int Sum(double a) {'
 expect pass '2 targets' 'constexpr int kOne = 1;' $'}  // namespace\nconstexpr int kOne = 1;\nnamespace {'
+printf 'here %s/missing.cc\n' "$house" >"$house/list"
+if "$check" "$house/list"; then echo "a source that is not there passes"; exit 1; fi
 : >"$house/none"
 if "$check" "$house/none"; then echo "an empty list passes"; exit 1; fi
 echo ok
