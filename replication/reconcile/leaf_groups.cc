@@ -47,6 +47,14 @@ std::vector<uint32_t> GroupSyndromes(
   return SymbolSyndromes(Field(shape.bits()), symbols, places, first, count);
 }
 
+bool AnyClosed(const SearchedLeaves& leaves, uint32_t first,
+               std::span<const SymbolDifference> differences) {
+  return std::any_of(differences.begin(), differences.end(),
+                     [&](const SymbolDifference& one) {
+                       return leaves.closed[first + one.place];
+                     });
+}
+
 LeafGroups::LeafGroups(const SearchedLeaves& leaves, const SymbolShape& shape,
                        Prefer prefer)
     : leaves_(leaves), hurry_(prefer == Prefer::kRoundTrips), shape_(shape) {
@@ -166,9 +174,7 @@ std::vector<uint32_t> LeafGroups::Decode(uint32_t spare) {
 bool LeafGroups::TakeGroup(uint32_t group,
                            std::span<const SymbolDifference> differences) {
   const uint32_t first = group * shape_.places();
-  for (const SymbolDifference& one : differences) {
-    if (leaves_.closed[first + one.place]) return false;
-  }
+  if (AnyClosed(leaves_, first, differences)) return false;
   for (const SymbolDifference& one : differences) {
     differences_.push_back({first + one.place, one.value});
   }

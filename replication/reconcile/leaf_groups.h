@@ -31,6 +31,11 @@ std::vector<uint32_t> GroupSyndromes(
     absl::FunctionRef<uint32_t(const Digest&)> symbol, uint32_t first,
     uint32_t count);
 
+// Returns whether some of these places, of the group that begins with the leaf
+// `first`, are closed leaves: then syndromes were decoded to what is not so.
+bool AnyClosed(const SearchedLeaves& leaves, uint32_t first,
+               std::span<const SymbolDifference> differences);
+
 class LeafGroups {
  public:
   // A single group, open. `shape` has the number of leaves.

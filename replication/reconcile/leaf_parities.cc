@@ -359,15 +359,9 @@ void LeafParityReceiver::DecodeGroups() {
 
 bool LeafParityReceiver::DecodeGroup(
     const OpenGroup& open, std::vector<SymbolDifference>* decoded) const {
-  if (!DecodeSymbols(Field(shape_.bits()), open.syndromes, shape_.places(),
-                     open.odd, decoded)) {
-    return false;
-  }
-  const uint32_t first = open.group * shape_.places();
-  return std::none_of(decoded->begin(), decoded->end(),
-                      [&](const SymbolDifference& one) {
-                        return leaves_.closed[first + one.place];
-                      });
+  return DecodeSymbols(Field(shape_.bits()), open.syndromes, shape_.places(),
+                       open.odd, decoded) &&
+         !AnyClosed(leaves_, open.group * shape_.places(), *decoded);
 }
 
 void LeafParityReceiver::TakeGroup(
