@@ -1,10 +1,76 @@
 #include "replication/store/format/leaf_records.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "replication/store/format/index_key.h"
 #include "replication/store/format/record_coding.h"
 #include "sketch/element/coding.h"
 
 namespace rocksync {
+namespace {
+
+bool IsEmpty(const Digest& digest) { return digest == Digest{}; }
+bool IsEmpty(const LeafTombstones& tombstones) { return tombstones.count == 0; }
+
+void Put(std::string* out, const Digest& digest) {
+  PutVarint64(out, digest.count);
+  PutFixed64(out, digest.high);
+  PutFixed64(out, digest.low);
+}
+
+bool Get(std::string_view* bytes, Digest* digest) {
+  return GetVarint64(bytes, &digest->count) &&
+         GetFixed64(bytes, &digest->high) && GetFixed64(bytes, &digest->low);
+}
+
+void Put(std::string* out, const LeafTombstones& tombstones) {
+  PutVarint64(out, tombstones.count);
+  PutFixed64(out, tombstones.oldest);
+}
+
+bool Get(std::string_view* bytes, LeafTombstones* tombstones) {
+  return GetUint32(bytes, &tombstones->count) &&
+         GetFixed64(bytes, &tombstones->oldest);
+}
+
+// How many leaves are not empty, and each of these after the number of empty
+// ones between it and the one before: small databases have few.
+template <typename Leaf>
+std::string EncodeLeaves(const Leaf* leaves, size_t count) {
+  std::string out = StartRecord();
+  PutVarint64(&out, count - std::count_if(leaves, leaves + count,
+                                          [](auto& l) { return IsEmpty(l); }));
+  size_t skipped = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (IsEmpty(leaves[i])) {
+      ++skipped;
+      continue;
+    }
+    PutVarint64(&out, std::exchange(skipped, 0));
+    Put(&out, leaves[i]);
+  }
+  return out;
+}
+
+template <typename Leaf>
+bool DecodeLeaves(std::string_view bytes, Leaf* leaves, size_t count) {
+  std::fill(leaves, leaves + count, Leaf{});
+  uint64_t values = 0;
+  if (!BeginRecord(&bytes) || !GetVarint64(&bytes, count, &values)) {
+    return false;
+  }
+  for (size_t next = 0; values > 0; --values) {
+    uint64_t skipped = 0;
+    if (!GetVarint64(&bytes, count - next - values, &skipped)) return false;
+    Leaf& leaf = leaves[next + skipped];
+    if (!Get(&bytes, &leaf) || IsEmpty(leaf)) return false;
+    next += skipped + 1;
+  }
+  return bytes.empty();
+}
+
+}  // namespace
 
 std::string DigestKey(uint32_t chunk) {
   std::string name(kDigestRecordPrefix);
@@ -13,28 +79,11 @@ std::string DigestKey(uint32_t chunk) {
 }
 
 std::string EncodeDigests(const Digest* digests, size_t count) {
-  std::string out = StartRecord();
-  const size_t start = out.size();
-  out.resize(start + 24 * count);
-  char* place = out.data() + start;
-  for (size_t i = 0; i < count; ++i) {
-    place = EncodeFixed<uint64_t>(place, digests[i].count);
-    place = EncodeFixed<uint64_t>(place, digests[i].high);
-    place = EncodeFixed<uint64_t>(place, digests[i].low);
-  }
-  return out;
+  return EncodeLeaves(digests, count);
 }
 
 bool DecodeDigests(std::string_view bytes, Digest* digests, size_t count) {
-  if (!BeginRecord(&bytes) || bytes.size() != 24 * count) return false;
-  for (size_t i = 0; i < count; ++i) {
-    if (!GetFixed64(&bytes, &digests[i].count) ||
-        !GetFixed64(&bytes, &digests[i].high) ||
-        !GetFixed64(&bytes, &digests[i].low)) {
-      return false;
-    }
-  }
-  return true;
+  return DecodeLeaves(bytes, digests, count);
 }
 
 std::string TombstonesKey(uint32_t chunk) {
@@ -44,25 +93,12 @@ std::string TombstonesKey(uint32_t chunk) {
 }
 
 std::string EncodeTombstones(const LeafTombstones* leaves, size_t count) {
-  std::string out = StartRecord();
-  for (size_t i = 0; i < count; ++i) {
-    PutVarint64(&out, leaves[i].count);
-    if (leaves[i].count > 0) PutFixed64(&out, leaves[i].oldest);
-  }
-  return out;
+  return EncodeLeaves(leaves, count);
 }
 
 bool DecodeTombstones(std::string_view bytes, LeafTombstones* leaves,
                       size_t count) {
-  if (!BeginRecord(&bytes)) return false;
-  for (size_t i = 0; i < count; ++i) {
-    leaves[i] = {};
-    if (!GetUint32(&bytes, &leaves[i].count) ||
-        (leaves[i].count > 0 && !GetFixed64(&bytes, &leaves[i].oldest))) {
-      return false;
-    }
-  }
-  return bytes.empty();
+  return DecodeLeaves(bytes, leaves, count);
 }
 
 std::string Encode(const LeafQuarantined& quarantined) {

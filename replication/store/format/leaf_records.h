@@ -21,7 +21,8 @@ inline constexpr std::string_view kDigestRecordPrefix = "digests/";
 inline constexpr std::string_view kTombstonesRecordPrefix = "tombstones/";
 inline constexpr std::string_view kQuarantinedRecord = "quarantined";
 
-// Leaf digests are written in kDigestChunks records of equal size.
+// Leaf digests are written in kDigestChunks records, each of as many leaves.
+// Empty leaves take next to nothing.
 inline constexpr uint32_t kDigestChunks = 16;
 std::string DigestKey(uint32_t chunk);
 std::string EncodeDigests(const Digest* digests, size_t count);

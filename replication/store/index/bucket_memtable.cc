@@ -72,7 +72,10 @@ class BucketRep final : public MemTableRep {
         bucket_block_(arrays_->Take()),
         buckets_(reinterpret_cast<std::atomic<Node*>*>(bucket_block_.data())),
         occupied_(std::max<size_t>(1, GroupOf(bucket_count_) / 64)) {}
-  ~BucketRep() override { arrays_->GiveBack(std::move(bucket_block_)); }
+  ~BucketRep() override {
+    ClearBuckets();
+    arrays_->GiveBack(std::move(bucket_block_));
+  }
 
   KeyHandle Allocate(size_t len, char** buf) override {
     Node* node = new (memory_.Allocate(sizeof(Node) + len)) Node;
@@ -261,6 +264,22 @@ class BucketRep final : public MemTableRep {
     if (IsOccupied(group)) return;
     occupied_[group / 64].fetch_or(uint64_t{1} << (group % 64),
                                    std::memory_order_release);
+  }
+
+  // Empties the buckets here, in the thread that drops the memtable, not in a
+  // writer that waits for one; word by word, since FetchNode may still read
+  // them in other threads. Few are occupied in most memtables of a small
+  // database, and no other is touched.
+  void ClearBuckets() {
+    for (size_t word = 0; word < occupied_.size(); ++word) {
+      uint64_t groups = occupied_[word].load(std::memory_order_acquire);
+      for (; groups != 0; groups &= groups - 1) {
+        const size_t begin = (word * 64 + std::countr_zero(groups)) * kGroup;
+        for (size_t i = begin; i < begin + kGroup; ++i) {
+          buckets_[i].store(nullptr, std::memory_order_relaxed);
+        }
+      }
+    }
   }
 
   // Returns the first node of the buckets from `bucket` on, or null.

@@ -102,13 +102,7 @@ PageBlock ArrayPool::Take() {
   return PageBlock(bytes_);
 }
 
-// Zeroes the array here, in the thread that drops a memtable, not in a writer
-// that waits for one; word by word, since other threads may still read it.
 void ArrayPool::GiveBack(PageBlock block) {
-  auto* const words = reinterpret_cast<std::atomic<uint64_t>*>(block.data());
-  for (size_t i = 0; i < bytes_ / sizeof(uint64_t); ++i) {
-    words[i].store(0, std::memory_order_relaxed);
-  }
   std::lock_guard lock(mutex_);
   idle_.push_back(std::move(block));
 }

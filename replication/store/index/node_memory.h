@@ -64,6 +64,7 @@ class ArrayPool {
   explicit ArrayPool(size_t bytes) : bytes_(bytes) {}
 
   PageBlock Take();
+  // `block` is zero again.
   void GiveBack(PageBlock block);
 
  private:
