@@ -13,6 +13,7 @@
 #include "nlohmann/json.hpp"
 #include "replication/admin/admin_client.h"
 #include "replication/store/store_access.h"
+#include "replication/store/write/indexed_db.h"
 #include "tests/integration/tools/tool_fixture.h"
 #include "tests/support/eventually.h"
 #include "tests/support/open_plain.h"
