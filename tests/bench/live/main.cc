@@ -22,6 +22,7 @@
 #include "tests/bench/live/peer_process.h"
 #include "tests/bench/live/redis_pair.h"
 #include "tests/bench/live/replica.h"
+#include "tests/bench/pace.h"
 #include "tests/bench/scratch_option.h"
 #include "tests/support/spread_world.h"
 #include "tests/support/temporary_directory.h"
@@ -104,12 +105,11 @@ class Pair {
   }
   // How late each write was readable there, in ns.
   std::vector<uint64_t> Latencies(const std::string& prefix, int count,
-                                  int per_second) {
+                                  uint64_t per_second) {
     peer_.Ask("watch " + prefix + " " + std::to_string(count));
     const auto begin = steady_clock::now();
     for (int i = 0; i < count; ++i) {
-      std::this_thread::sleep_until(begin +
-                                    std::chrono::seconds(1) * i / per_second);
+      std::this_thread::sleep_until(begin + DueAfterFirst(i, per_second));
       Put(prefix + std::to_string(i));
     }
     return peer_.Answer();
@@ -129,8 +129,7 @@ class Pair {
       last = now;
       ++count;
       if (per_second > 0) {
-        std::this_thread::sleep_until(begin + std::chrono::seconds(1) * count /
-                                                  per_second);
+        std::this_thread::sleep_until(begin + DueAfterFirst(count, per_second));
         last = NowNs();
       }
     }

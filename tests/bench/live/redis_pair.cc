@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "tests/bench/live/replica.h"
+#include "tests/bench/pace.h"
 
 namespace rocksync {
 namespace {
@@ -124,7 +125,7 @@ void Set(redisContext* writer, const std::string& key) {
 }  // namespace
 
 std::vector<uint64_t> MeasureRedis(const std::string& directory, int count,
-                                   int per_second) {
+                                   uint64_t per_second) {
   std::vector<uint64_t> late;
   const RedisServer master(directory + "/master", "");
   const Context writer = master.Connect();
@@ -142,8 +143,7 @@ std::vector<uint64_t> MeasureRedis(const std::string& directory, int count,
   });
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < count; ++i) {
-    std::this_thread::sleep_until(begin +
-                                  std::chrono::seconds(1) * i / per_second);
+    std::this_thread::sleep_until(begin + DueAfterFirst(i, per_second));
     Set(writer.get(), "k" + std::to_string(i));
   }
   reading.join();

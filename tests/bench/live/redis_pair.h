@@ -13,7 +13,7 @@ namespace rocksync {
 // How late each of `count` writes, so many a second, was readable at the
 // replica, in ns. Empty: there is no redis-server to be run.
 std::vector<uint64_t> MeasureRedis(const std::string& directory, int count,
-                                   int per_second);
+                                   uint64_t per_second);
 
 }  // namespace rocksync
 

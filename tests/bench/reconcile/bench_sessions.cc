@@ -18,6 +18,7 @@
 #include "replication/session/session.h"
 #include "rocksync/replicator.h"
 #include "tests/bench/number_check.h"
+#include "tests/bench/pace.h"
 #include "tests/bench/reconcile/counting_view.h"
 #include "tests/bench/reconcile/disk_replicas.h"
 #include "tests/bench/reconcile/process_memory.h"
@@ -64,8 +65,7 @@ class Writers {
         const Clock::time_point start = Clock::now();
         for (uint64_t written = 0; !stop_; ++written) {
           if (!replicas->Touch(db, &random)) return;
-          std::this_thread::sleep_until(
-              start + std::chrono::nanoseconds(1'000'000'000 * written / rate));
+          std::this_thread::sleep_until(start + DueAfterFirst(written, rate));
         }
       });
     }
