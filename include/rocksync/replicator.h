@@ -169,7 +169,8 @@ struct ReplicatorOptions {
   // the leaves that differ hold more pairs than fit, at 96 bytes each, they are
   // worked off in batches, which costs round trips and no more bytes: 10^5
   // differences of 10^7 pairs take 35 round trips with 64 MiB, and 6.5 with
-  // 1.2 GB (`bench sessions --session-bytes`).
+  // 1.2 GB (`bench sessions --session-bytes`). Replicas may have different
+  // values.
   size_t max_session_bytes = size_t{64} << 20;
 
   // Called while a session runs (at most about ten times a second) and when it

@@ -19,6 +19,7 @@ Comparison::Comparison(Role role, const PartContext& context,
     summaries_.set_peer(hello.digest);
     parts_.locator.set_peer_total(hello.digest.count);
     peer_batches_ = hello.batches;
+    peer_batch_elements_ = uint64_t{1} << hello.batch_bits;
     stage_ = Stage::kHelloReceived;
   }
   if (hello.keys_only) {
@@ -226,7 +227,8 @@ absl::Status Comparison::AnswerHello(Turn* turn) {
     parts_.context.report->elements_compared += mine;
     return SendEqual(turn);
   }
-  if (peer_batches_ || parts_.TooLarge(theirs) || parts_.TooLarge(mine) ||
+  if (peer_batches_ || mine / kMaxPeerBatchRatio > peer_batch_elements_ ||
+      parts_.TooLarge(theirs) || parts_.TooLarge(mine) ||
       parts_.locator.SearchPays()) {
     return Locate(0, turn);
   }

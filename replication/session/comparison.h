@@ -114,6 +114,8 @@ class Comparison {
   Stage stage_ = Stage::kHelloSent;
   std::optional<EndReason> end_;
   bool peer_batches_ = false;  // the initiator's set is too large for one batch
+  // So many elements the initiator compares at once.
+  uint64_t peer_batch_elements_ = uint64_t{1} << kAssumedBatchBits;
 };
 
 }  // namespace rocksync

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -49,35 +50,56 @@ std::span<const ElementHash> Location::Elements() {
 }
 
 void Location::Found(const std::vector<uint32_t>& ordinals) {
-  found_.clear();
-  for (const uint32_t ordinal : ordinals) {
-    found_.push_back(compared_[ordinal]);
-  }
+  std::vector<uint32_t> leaves;
+  for (const uint32_t ordinal : ordinals) leaves.push_back(compared_[ordinal]);
+  TakeFound(std::move(leaves));
   // Assigning `{}` would keep their memory.
   std::vector<uint32_t>().swap(compared_);
   std::vector<ElementHash>().swap(elements_);
 }
 
 void Location::FoundAll() {
-  found_.clear();
+  std::vector<uint32_t> leaves;
   for (uint32_t leaf = 0; leaf < leaf_count(); ++leaf) {
-    if (leaves_[leaf].count > 0) found_.push_back(leaf);
+    if (leaves_[leaf].count > 0) leaves.push_back(leaf);
   }
+  TakeFound(std::move(leaves));
 }
 
 std::vector<uint32_t> Location::NextBatch(uint64_t peer_total,
                                           uint64_t max_elements) const {
+  const auto most = static_cast<double>(max_elements);
+  const double peer_share = PeerShare(peer_total);
   std::vector<uint32_t> batch;
-  const uint64_t peer_share = peer_total / leaves_.size();
-  uint64_t expected = 0;
+  double larger = 0;  // of both sides, leaf by leaf
+  double theirs = 0;
   for (const uint32_t leaf : found_) {
     if (closed_.Contains(leaf)) continue;
-    const uint64_t larger = std::max(leaves_[leaf].count, peer_share);
-    if (!batch.empty() && larger > max_elements - expected) break;
+    larger += std::max(static_cast<double>(leaves_[leaf].count),
+                       std::floor(peer_share));
+    theirs += peer_share;
+    if (!batch.empty() && std::max(larger, theirs) > most) break;
     batch.push_back(leaf);
-    expected = std::min(max_elements, expected + larger);
   }
   return batch;
+}
+
+void Location::TakeFound(std::vector<uint32_t> leaves) {
+  found_ = std::move(leaves);
+  open_ = 0;
+  uint64_t held = 0;
+  for (const uint32_t leaf : found_) {
+    if (closed_.Contains(leaf)) continue;
+    ++open_;
+    held += leaves_[leaf].count;
+  }
+  elsewhere_ = total_.count - std::min(total_.count, held);
+}
+
+double Location::PeerShare(uint64_t peer_total) const {
+  const uint64_t theirs = peer_total - std::min(peer_total, elsewhere_);
+  return open_ == 0 ? 0
+                    : static_cast<double>(theirs) / static_cast<double>(open_);
 }
 
 std::vector<uint32_t> Location::Narrow(std::vector<uint32_t> leaves,
@@ -127,7 +149,7 @@ void Location::Coarsen(bool all_found) {
   leaves_ = std::exchange(coarse_, {});
   per_leaf_ = per_coarse_leaf_;
   closed_ = LeafSet(leaves_.size());
-  found_ = all_found ? AllLeaves() : std::vector<uint32_t>();
+  TakeFound(all_found ? AllLeaves() : std::vector<uint32_t>());
 }
 
 void Location::Merge(const MergedChanges& changes) {

@@ -53,7 +53,7 @@ class Location {
   void FoundLeaves(std::vector<uint32_t> leaves, const Expectation& expected) {
     Learn(leaves.size(), expected);
     learned_ = false;
-    found_ = std::move(leaves);
+    TakeFound(std::move(leaves));
   }
   // Learns what differed in a batch of `leaves` leaves; other leaves are
   // expected to be alike.
@@ -74,7 +74,7 @@ class Location {
 
   // Returns the next leaves that were found and are not closed, ascending: as
   // many as hold about max_elements on either side, at least one; empty if
-  // there are none. The peer's share of a leaf is taken from its total.
+  // there are none. What the peer holds in each follows from its total.
   std::vector<uint32_t> NextBatch(uint64_t peer_total,
                                   uint64_t max_elements) const;
   // Returns `leaves`, in which the peer holds `peer_count` elements. Returns
@@ -103,6 +103,11 @@ class Location {
   const MergedChanges& changes() const { return changes_; }
 
  private:
+  void TakeFound(std::vector<uint32_t> leaves);
+  // Returns how many elements the peer held on average in the leaves that were
+  // found, when they were: in all others it holds what this side holds.
+  double PeerShare(uint64_t peer_total) const;
+
   std::span<const Digest> leaves_;
   std::span<const Digest> coarse_;  // the storage's, while leaves_ are finer
   MergedChanges changes_;
@@ -111,6 +116,8 @@ class Location {
   LeafSet closed_;
   uint32_t closed_leaves_ = 0;
   std::vector<uint32_t> found_;  // ascending
+  size_t open_ = 0;              // of them, when they were found
+  uint64_t elsewhere_ = 0;       // elements in other leaves, then
   Expectation per_leaf_;         // by the search, or earlier batches
   Expectation per_coarse_leaf_;  // the same, while leaves_ are finer
   bool learned_ = false;

@@ -17,9 +17,10 @@ constexpr uint8_t kOptionBatches = 0x02;
 constexpr uint8_t kOptionVerify = 0x04;
 constexpr uint8_t kOptionKeysOnly = 0x08;
 constexpr uint8_t kOptionLeftOut = 0x10;
+constexpr uint8_t kOptionBatchBits = 0x20;
 constexpr uint8_t kKnownOptions = kOptionBloom | kOptionBatches |
                                   kOptionVerify | kOptionKeysOnly |
-                                  kOptionLeftOut;
+                                  kOptionLeftOut | kOptionBatchBits;
 constexpr uint8_t kRunsForm = 0;
 constexpr uint8_t kBitmapForm = 1;
 
@@ -117,8 +118,10 @@ absl::Status DecodeLeftOut(MessageType type, std::string_view body,
 void EncodeHello(const Hello& hello, std::string* out, uint8_t* flags) {
   *flags = hello.prefer_round_trips ? kFlagPreferRoundTrips : 0;
   EncodeDigest(hello.digest, out);
+  const bool few = hello.batch_bits < kAssumedBatchBits;
   const auto options = static_cast<uint8_t>(
-      (hello.bloom ? kOptionBloom : 0) | (hello.batches ? kOptionBatches : 0) |
+      (few ? kOptionBatchBits : 0) | (hello.bloom ? kOptionBloom : 0) |
+      (hello.batches ? kOptionBatches : 0) |
       (hello.verify ? kOptionVerify : 0) |
       (hello.keys_only ? kOptionKeysOnly : 0) |
       (hello.left_out > 0 ? kOptionLeftOut : 0));
@@ -126,6 +129,7 @@ void EncodeHello(const Hello& hello, std::string* out, uint8_t* flags) {
   *flags |= kFlagHelloExtended;
   PutFixed8(out, options);
   if (hello.bloom) PutFixed16(out, hello.false_positive_rate);
+  if (few) PutFixed8(out, hello.batch_bits);
   EncodeLeftOut(hello.left_out, out);
 }
 
@@ -150,6 +154,11 @@ absl::Status DecodeHello(std::string_view body, uint8_t flags, Hello* hello) {
     if (hello->bloom && (!GetFixed16(&body, &hello->false_positive_rate) ||
                          hello->false_positive_rate == 0)) {
       return Malformed(MessageType::kHello, "no false positive rate");
+    }
+    if ((options & kOptionBatchBits) != 0 &&
+        (!GetFixed8(&body, &hello->batch_bits) ||
+         hello->batch_bits >= kAssumedBatchBits)) {
+      return Malformed(MessageType::kHello, "no batch bits");
     }
     if ((options & kOptionLeftOut) != 0 &&
         (!GetVarint64(&body, &hello->left_out) || hello->left_out == 0)) {

@@ -46,12 +46,18 @@ inline constexpr uint8_t kFlagRefused = 0x40;
 // send but answers to what comes.
 inline constexpr uint8_t kFlagIdle = 0x40;
 
+// What a Hello that names no batch bits means: sessions with the default memory
+// compare more elements at once.
+inline constexpr uint8_t kAssumedBatchBits = 19;
+
 struct Hello {
   Digest digest;  // of the whole snapshot
   bool prefer_round_trips = false;
   bool bloom = false;                // exchanges are in mode kBloom
   uint16_t false_positive_rate = 0;  // of kBloom, in 1/65536, at least 1
   bool batches = false;  // the sender cannot take its set in one batch
+  // The sender compares 2^batch_bits elements at once, or more.
+  uint8_t batch_bits = kAssumedBatchBits;
   // The session only compares: what differs is listed, nothing is shipped or
   // written.
   bool verify = false;
@@ -60,8 +66,8 @@ struct Hello {
 };
 // The body of kHello:
 //   count | digest (16) [| options (1): bit 0 bloom, bit 1 batches,
-//   bit 2 verify, bit 3 keys only, bit 4 pairs left out
-//   [| rate (2) if bloom] [| left out if bit 4]]
+//   bit 2 verify, bit 3 keys only, bit 4 pairs left out, bit 5 batch bits
+//   [| rate (2) if bloom] [| batch bits (1) if bit 5] [| left out if bit 4]]
 // with the options if kFlagHelloExtended is set.
 void EncodeHello(const Hello& hello, std::string* out, uint8_t* flags);
 absl::Status DecodeHello(std::string_view body, uint8_t flags, Hello* hello);

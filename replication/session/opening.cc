@@ -1,6 +1,7 @@
 #include "replication/session/opening.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -44,7 +45,10 @@ absl::StatusOr<std::unique_ptr<Comparison>> SessionOpening::SendHello(
   if (!comparison.ok()) return comparison;
   hello.digest = (*comparison)->total();
   hello.left_out = context_.report->left_out;
-  hello.batches = hello.digest.count > context_.options->max_batch_elements;
+  const size_t most = context_.options->max_batch_elements;
+  hello.batches = hello.digest.count > most;
+  hello.batch_bits = static_cast<uint8_t>(
+      std::min<int>(kAssumedBatchBits, std::bit_width(most | 1) - 1));
   std::string body;
   uint8_t flags = 0;
   EncodeHello(hello, &body, &flags);

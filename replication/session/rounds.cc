@@ -79,12 +79,13 @@ absl::Status Rounds::Begin(uint64_t peer_count) {
 
 absl::Status Rounds::ReceiveDiffers(uint64_t peer_count,
                                     std::optional<uint64_t> own_count) {
-  if (peer_count / 4 > context_.part.options->max_batch_elements) {
+  if (peer_count / kMaxPeerBatchRatio >
+      context_.part.options->max_batch_elements) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the peer compares ", peer_count,
-        " elements at once, more than this replica can hold; set "
-        "ReplicatorOptions::max_session_bytes to similar values on both "
-        "replicas"));
+        " elements at once, more than it was told that this replica can hold; "
+        "update its software, or raise ReplicatorOptions::max_session_bytes "
+        "here"));
   }
   const absl::Status status = Prepare();
   if (status.ok()) BeginExchange(Role::kResponder, peer_count, own_count);

@@ -58,6 +58,10 @@ struct SessionOptions {
   bool eager_parities = false;
 };
 
+// A side takes part in a batch of which the peer holds so many times the
+// elements that it compares at once itself.
+inline constexpr uint64_t kMaxPeerBatchRatio = 4;
+
 // The least memory that a session can be bounded to.
 inline constexpr size_t kLeastSessionBytes = size_t{4} << 20;
 

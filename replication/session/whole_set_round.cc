@@ -92,11 +92,12 @@ absl::Status WholeSetRound::ReceiveDiffers(std::string_view body,
   }
   if (!status.ok()) return status;
   const std::vector<uint32_t> leaves = found_.LeavesToExchange();
-  if (parts_->TooLarge(parts_->location.Sum(leaves).count / 4)) {
+  if (parts_->TooLarge(parts_->location.Sum(leaves).count /
+                       kMaxPeerBatchRatio)) {
     return absl::ResourceExhaustedError(
         "the peer compares more elements at once than this replica can hold; "
-        "set ReplicatorOptions::max_session_bytes to similar values on both "
-        "replicas");
+        "update its software, or raise ReplicatorOptions::max_session_bytes "
+        "here");
   }
   ExpectSearch();
   const std::optional<uint64_t> own_count = found_.own_count();

@@ -36,7 +36,8 @@ void FuzzHello(std::string_view body, uint8_t flags) {
   Hello second;
   Require(DecodeHello(again, again_flags, &second).ok());
   Require(second.digest == hello.digest && second.bloom == hello.bloom &&
-          second.batches == hello.batches);
+          second.batches == hello.batches &&
+          second.batch_bits == hello.batch_bits);
 }
 
 void FuzzBatch(std::string_view body) {

@@ -125,10 +125,11 @@ class Session:
             options = r.fixed(1)
             if options & 1:
                 self.mode.rate = r.fixed(2) / 65536
+            batch_bits = r.fixed(1) if options & 0x20 else 19
             if options & 0x10:
                 r.varint()
-            self.large = bool(options & 2)
-            if options & ~0x13:
+            self.large = bool(options & 2) or len(self.held) > 4 << batch_bits
+            if options & ~0x33:
                 self._send([Message(m.END, 0, b"\2not implemented")])
                 raise SessionEnded(2, f"options {options:#x} are not implemented here")
         r.expect_end()

@@ -72,6 +72,7 @@ void AddMessageVectors(Vectors* vectors) {
   hello.bloom = true;
   hello.false_positive_rate = 0x4000;
   hello.batches = true;
+  hello.batch_bits = 12;
   hello.left_out = 300;
   std::string body;
   uint8_t flags = 0;

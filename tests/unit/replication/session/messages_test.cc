@@ -60,6 +60,22 @@ TEST(HelloTest, Options) {
   EXPECT_EQ(hello.false_positive_rate, 0x8000);
 }
 
+TEST(HelloTest, OfLittleMemory) {
+  Hello hello{.digest = kDigest};
+  hello.batch_bits = 12;
+  hello.left_out = 1;
+  std::string body;
+  uint8_t flags = 0;
+  EncodeHello(hello, &body, &flags);
+  EXPECT_EQ(Hex(body), std::string(kDigestHex) + "300c01");
+  Hello decoded;
+  ASSERT_TRUE(DecodeHello(body, flags, &decoded).ok());
+  EXPECT_EQ(decoded.batch_bits, 12);
+  body[body.size() - 2] = kAssumedBatchBits;
+  EXPECT_EQ(DecodeHello(body, flags, &decoded).message(),
+            "Hello: no batch bits");
+}
+
 TEST(HelloTest, ToCompare) {
   Hello hello{.digest = kDigest};
   hello.verify = true;
@@ -100,7 +116,7 @@ TEST(HelloTest, Refused) {
   }
   ExpectMalformed(DecodeHello(body + "x", 0, &hello), "too long");
   ExpectMalformed(DecodeHello(body, kFlagHelloExtended, &hello), "options");
-  ExpectMalformed(DecodeHello(body + "\x20", kFlagHelloExtended, &hello),
+  ExpectMalformed(DecodeHello(body + "\x40", kFlagHelloExtended, &hello),
                   "options");
   ExpectMalformed(DecodeHello(body + "\x08", kFlagHelloExtended, &hello),
                   "not to compare");

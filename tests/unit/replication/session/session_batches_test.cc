@@ -92,6 +92,30 @@ TEST_P(BatchesTest, ATinySideAndALargeOne) {
   }
 }
 
+// A set that one side takes at once may be more than the other can.
+TEST_P(BatchesTest, ASideOfMuchMemoryAndOneOfLittle) {
+  for (const int few : {0, 30, 90}) {
+    for (const bool initiator_has_little : {true, false}) {
+      MemoryStorage a = Replica(1);
+      MemoryStorage b = Replica(2);
+      MemoryStorage* of_much = initiator_has_little ? &b : &a;
+      MemoryStorage* of_little = initiator_has_little ? &a : &b;
+      for (int i = 0; i < 3000; ++i) {
+        of_much->Put(0, absl::StrCat("a", i), "value");
+      }
+      for (int i = 0; i < few; ++i) {
+        of_little->Put(0, absl::StrCat("b", i), "value");
+      }
+      SessionRunOptions options;
+      options.initiator.exchange.mode = GetParam().mode;
+      (initiator_has_little ? options.initiator : options.responder)
+          .max_batch_elements = 100;
+      ExpectProven(DriveSession(&a, &b, options));
+      ExpectEqual(a, b);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Sizes, BatchesTest,
     testing::Values(BatchCase{ExchangeMode::kAdaptive, 100, 100},
