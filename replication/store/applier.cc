@@ -433,9 +433,9 @@ Status Applier::ContendWithQuarantined(const Family& family, const Pair& pair,
   Examination found;
   const Status status = Examine(indexed_->reader(), family, key, &found);
   if (!status.ok()) return status;
-  const auto lasts = [&] {
-    return quarantine_->unreadable()->Last(family.id, pair.key,
-                                           indexed_->WallMs());
+  const auto has_persisted = [&] {
+    return quarantine_->unreadable()->NoteAndCheckPersisted(family.id, pair.key,
+                                                            indexed_->WallMs());
   };
   switch (found.verdict) {
     case Examination::Verdict::kMatches:
@@ -443,7 +443,7 @@ Status Applier::ContendWithQuarantined(const Family& family, const Pair& pair,
       stored->quarantined = false;
       break;
     case Examination::Verdict::kUnreadable:
-      if (pair.version < stored->version && !lasts()) {
+      if (pair.version < stored->version && !has_persisted()) {
         *contest = Contest::kDeferred;
       }
       break;

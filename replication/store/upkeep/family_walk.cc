@@ -77,7 +77,7 @@ void FamilyWalk::Seek() {
 
 Status FamilyWalk::ReadFrom(std::vector<Candidate>* pairs) {
   const ElementHasher& hasher = indexed_->reader().hasher();
-  const bool adopting = (work_ & kFamilyAdopting) != 0;
+  const bool adopting = (build_state_ & kFamilyAdopting) != 0;
   for (; iterator_->Valid() && pairs->size() < kJudgedAtOnce;
        iterator_->Next()) {
     // The entity may have been replaced since the iterator was made: then the
@@ -136,7 +136,7 @@ Status FamilyWalk::ReadValue(Candidate* candidate) {
   }
   if (status.IsNotFound() || status.IsNotSupported()) return status;
   candidate->unreadable = true;
-  const bool checking = (work_ & kFamilyChecking) != 0;
+  const bool checking = (build_state_ & kFamilyChecking) != 0;
   if (IsDamage(status) || (!checking && ++*tries_ >= kMaxTries)) {
     return Status::OK();
   }

@@ -22,15 +22,15 @@ namespace rocksync {
 // it.
 class FamilyWalk {
  public:
-  // `work` is that of the family's record. `from` is the last key that was read
-  // before; empty: begin at the first one. `tries` counts over several walks
-  // how often the present pair was read in vain; the caller sets it to 0 once
-  // pairs were dealt with.
-  FamilyWalk(IndexedDB* indexed, const Family& family, uint8_t work,
+  // `build_state` is the work in the family's record. `from` is the last key
+  // that was read before; empty: begin at the first one. `tries` counts over
+  // several walks how often the present pair was read in vain; the caller sets
+  // it to 0 once pairs were dealt with.
+  FamilyWalk(IndexedDB* indexed, const Family& family, uint8_t build_state,
              std::string from, int* tries)
       : indexed_(indexed),
         family_(family),
-        work_(work),
+        build_state_(build_state),
         from_(std::move(from)),
         resumed_(!from_.empty()),
         tries_(tries) {}
@@ -51,7 +51,7 @@ class FamilyWalk {
 
   IndexedDB* const indexed_;
   const Family& family_;
-  const uint8_t work_;
+  const uint8_t build_state_;
   std::string from_;
   bool resumed_;
   int* const tries_;

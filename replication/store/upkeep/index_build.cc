@@ -69,9 +69,9 @@ IndexBuild::IndexBuild(IndexedDB* indexed, Families* families,
       families_(families),
       foreign_writes_(foreign_writes),
       judge_(indexed, quarantine,
-             [this](const Family& family, const std::string& key, bool there,
-                    uint64_t changed, uint64_t indexed_at) {
-               return EvidenceOf(family, key, there, changed, indexed_at);
+             [this](const Family& family, const std::string& key,
+                    bool pair_exists, uint64_t changed, uint64_t indexed_at) {
+               return EvidenceOf(family, key, pair_exists, changed, indexed_at);
              }),
       work_(std::move(work)),
       foreign_(std::move(foreign)) {}
@@ -413,11 +413,11 @@ Status IndexBuild::Purge() {
   return status;
 }
 
-Status IndexBuild::ReadFamily(const Family& family, uint8_t work) {
+Status IndexBuild::ReadFamily(const Family& family, uint8_t build_state) {
   const WorkRecord progress = Current();
   const bool resumed =
       progress.step == kStepFamilies && progress.family_id == family.id;
-  FamilyWalk walk(indexed_, family, work, resumed ? progress.cursor : "",
+  FamilyWalk walk(indexed_, family, build_state, resumed ? progress.cursor : "",
                   &tries_);
   std::vector<Candidate> pairs;
   // The walk ends if the family is dropped meanwhile.
@@ -426,13 +426,13 @@ Status IndexBuild::ReadFamily(const Family& family, uint8_t work) {
     Status status = walk.Next(&pairs, &end);
     if (!status.ok()) return status;
     if (end) return stop_ ? status : FinishFamily(family.id);
-    if (!pairs.empty()) status = JudgePairs(family, work, pairs);
+    if (!pairs.empty()) status = JudgePairs(family, build_state, pairs);
     if (!status.ok()) return status;
   }
   return Status::OK();
 }
 
-Status IndexBuild::JudgePairs(const Family& family, uint8_t work,
+Status IndexBuild::JudgePairs(const Family& family, uint8_t build_state,
                               const std::vector<Candidate>& candidates) {
   StripeSet stripes;
   for (const Candidate& candidate : candidates) {
@@ -443,7 +443,8 @@ Status IndexBuild::JudgePairs(const Family& family, uint8_t work,
   if (!families_->IsReplicated(family.id)) return Status::OK();
   rocksdb::WriteBatch batch;
   for (const Candidate& candidate : candidates) {
-    const Status status = judge_.JudgePair(family, work, candidate, &batch);
+    const Status status =
+        judge_.JudgePair(family, build_state, candidate, &batch);
     if (!status.ok()) return status;
   }
   {
@@ -459,7 +460,7 @@ Status IndexBuild::JudgePairs(const Family& family, uint8_t work,
 }
 
 Evidence IndexBuild::EvidenceOf(const Family& family, const std::string& key,
-                                bool there, uint64_t changed,
+                                bool pair_exists, uint64_t changed,
                                 uint64_t indexed) const {
   const rocksdb::Comparator* const order = family.handle()->GetComparator();
   const std::lock_guard lock(mutex_);
@@ -471,7 +472,7 @@ Evidence IndexBuild::EvidenceOf(const Family& family, const std::string& key,
   // disagrees was replaced, and what replaced it was lost. Where a foreign
   // write is possible, the numbers do not tell.
   const bool entry_is_later =
-      work_.sealed_sequence == UINT64_MAX && there && changed < indexed;
+      work_.sealed_sequence == UINT64_MAX && pair_exists && changed < indexed;
   Evidence evidence =
       work_.log_lost || entry_is_later ? Evidence::kLogLost : Evidence::kNone;
   // An entry that is not from before the foreign write may be another program's
@@ -480,10 +481,11 @@ Evidence IndexBuild::EvidenceOf(const Family& family, const std::string& key,
   for (const ForeignRange& range : foreign_) {
     if (range.family_id == family.id && range.untold && changed == 0 &&
         entry_is_known) {
-      return Evidence::kUntold;
+      return Evidence::kUndatable;
     }
     if (range.family_id != family.id || range.untold ||
-        (range.came && !there) || order->Compare(key, range.smallest) < 0 ||
+        (range.came && !pair_exists) ||
+        order->Compare(key, range.smallest) < 0 ||
         order->Compare(range.largest, key) < 0) {
       continue;
     }

@@ -95,13 +95,14 @@ class IndexBuild {
   void Run();
   rocksdb::Status Work();
   rocksdb::Status Purge();
-  rocksdb::Status ReadFamily(const Family& family, uint8_t work);
+  rocksdb::Status ReadFamily(const Family& family, uint8_t build_state);
   rocksdb::Status CheckIndex();
-  rocksdb::Status JudgePairs(const Family& family, uint8_t work,
+  rocksdb::Status JudgePairs(const Family& family, uint8_t build_state,
                              const std::vector<Candidate>& candidates);
   // Returns what the present check knows of a foreign write to the key.
-  Evidence EvidenceOf(const Family& family, const std::string& key, bool there,
-                      uint64_t changed, uint64_t indexed) const;
+  Evidence EvidenceOf(const Family& family, const std::string& key,
+                      bool pair_exists, uint64_t changed,
+                      uint64_t indexed) const;
   // Returns whether a check was asked for since the work began.
   // REQUIRES: mutex_ is held.
   bool Outdated() const { return generation_ != begun_generation_; }

@@ -98,8 +98,8 @@ Status PairCheck::Decide(const Family& family, const IndexKey& key,
     case Verdict::kUnreadable:
       // A tombstone does not say that there is anything to be read.
       if (found.entry.tombstone) return Status::OK();
-      quarantine_->unreadable()->Last(family.id, std::string(key.key),
-                                      indexed_->WallMs());
+      quarantine_->unreadable()->NoteAndCheckPersisted(
+          family.id, std::string(key.key), indexed_->WallMs());
       MarkUnless(quarantined, found, decision);
       return Status::OK();
   }

@@ -30,7 +30,7 @@ Status HiddenByRange(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
 
 }  // namespace
 
-Status PairJudge::JudgePair(const Family& family, uint8_t work,
+Status PairJudge::JudgePair(const Family& family, uint8_t build_state,
                             const Candidate& candidate,
                             rocksdb::WriteBatch* batch) {
   const IndexKey key{candidate.position, family.id, candidate.key};
@@ -40,7 +40,7 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
   const StoredEntry* const entry = status.ok() ? &stored : nullptr;
   // Adoption alone need not compare: the write that made the entry made the
   // pair.
-  const bool checking = (work & kFamilyChecking) != 0;
+  const bool checking = (build_state & kFamilyChecking) != 0;
   if (entry != nullptr && !checking) return Status::OK();
   if (candidate.unreadable && !checking) {
     return JudgeUnreadable(family, key, nullptr, batch);
@@ -48,15 +48,15 @@ Status PairJudge::JudgePair(const Family& family, uint8_t work,
   Compared compared;
   if (checking) {
     status = Compare(family, key, entry, batch, &compared);
-    if (!status.ok() || compared.done) return status;
+    if (!status.ok() || compared.resolved) return status;
   }
-  return PutJudgement(family, work, candidate, entry, compared, batch);
+  return WriteOutcome(family, build_state, candidate, entry, compared, batch);
 }
 
 Status PairJudge::Compare(const Family& family, const IndexKey& key,
                           const StoredEntry* entry, rocksdb::WriteBatch* batch,
                           Compared* compared) {
-  compared->done = true;
+  compared->resolved = true;
   // An entity that has come since the iterator was made is a foreign write,
   // which has everything compared anew.
   Status status = indexed_->db()->Get(
@@ -68,16 +68,16 @@ Status PairJudge::Compare(const Family& family, const IndexKey& key,
   if (entry != nullptr && Matches(family, key.key, *entry, compared->value)) {
     return Status::OK();
   }
-  status = Look(family, key, /*there=*/true, &compared->evidence);
+  status = FindEvidence(family, key, /*pair_exists=*/true, &compared->evidence);
   if (!status.ok()) return status;
-  compared->done = false;
-  if (entry != nullptr && compared->evidence == Evidence::kUntold) {
-    return FlipBack(family, key, batch, &compared->done);
+  compared->resolved = false;
+  if (entry != nullptr && compared->evidence == Evidence::kUndatable) {
+    return FlipBack(family, key, batch, &compared->resolved);
   }
   return Status::OK();
 }
 
-Status PairJudge::PutJudgement(const Family& family, uint8_t work,
+Status PairJudge::WriteOutcome(const Family& family, uint8_t build_state,
                                const Candidate& candidate,
                                const StoredEntry* entry,
                                const Compared& compared,
@@ -96,7 +96,7 @@ Status PairJudge::PutJudgement(const Family& family, uint8_t work,
   if (compared.evidence != Evidence::kNone && !log_lost) {
     return PutWritten(key, compared.value.ToStringView(), batch);
   }
-  if (entry == nullptr && (work & kFamilyAdopting) != 0) {
+  if (entry == nullptr && (build_state & kFamilyAdopting) != 0) {
     StoredEntry pending;
     pending.pending = true;
     pending.hash_high = candidate.unversioned.high;
@@ -124,12 +124,12 @@ Status PairJudge::PutWritten(const IndexKey& key, std::string_view value,
 }
 
 Status PairJudge::FlipBack(const Family& family, const IndexKey& key,
-                           rocksdb::WriteBatch* batch, bool* done) {
+                           rocksdb::WriteBatch* batch, bool* flipped) {
   Examination found;
   const Status status = Examine(indexed_->reader(), family, key, &found);
-  *done = status.ok() && found.repaired &&
-          found.verdict == Examination::Verdict::kMatches;
-  if (!*done) return status;
+  *flipped = status.ok() && found.repaired &&
+             found.verdict == Examination::Verdict::kMatches;
+  if (!*flipped) return status;
   found.entry.quarantined = false;
   indexed_->PutEntry(batch, key, found.entry);
   quarantine_->CountRepairedEntry();
@@ -159,7 +159,7 @@ Status PairJudge::JudgeEntry(const Family& family, const IndexKey& key,
   if (damaged) return JudgeUnreadable(family, key, &entry, batch);
   if (entry.tombstone || entry.quarantined) return Status::OK();
   Evidence evidence = Evidence::kNone;
-  status = Look(family, key, /*there=*/false, &evidence);
+  status = FindEvidence(family, key, /*pair_exists=*/false, &evidence);
   if (!status.ok()) return status;
   if (evidence != Evidence::kNone && evidence != Evidence::kLogLost) {
     entry = IssuedEntry({}, nullptr);
@@ -182,7 +182,8 @@ Status PairJudge::JudgeUnreadable(const Family& family, const IndexKey& key,
   const std::string name(key.key);
   StoredEntry judged = entry != nullptr ? *entry : UnknownEntry();
   judged.quarantined = true;
-  quarantine_->unreadable()->Last(family.id, name, indexed_->WallMs());
+  quarantine_->unreadable()->NoteAndCheckPersisted(family.id, name,
+                                                   indexed_->WallMs());
   quarantine_->RecordNew();
   indexed_->PutEntry(batch, key, judged);
   if (++unreadable_ <= kMaxLines) {
@@ -207,8 +208,8 @@ bool PairJudge::Matches(const Family& family, std::string_view key,
          CompleteHash(hasher, family.name, key, entry);
 }
 
-Status PairJudge::Look(const Family& family, const IndexKey& index_key,
-                       bool there, Evidence* evidence) const {
+Status PairJudge::FindEvidence(const Family& family, const IndexKey& index_key,
+                               bool pair_exists, Evidence* evidence) const {
   *evidence = Evidence::kNone;
   const std::string key(index_key.key);
   std::string entry_key;
@@ -222,7 +223,7 @@ Status PairJudge::Look(const Family& family, const IndexKey& index_key,
                             entry_key, &indexed);
   }
   if (!status.ok()) return status;
-  if (!there) {
+  if (!pair_exists) {
     bool hidden = false;
     const Status read =
         HiddenByRange(indexed_->db(), family.handle(), key, &hidden);
@@ -231,7 +232,7 @@ Status PairJudge::Look(const Family& family, const IndexKey& index_key,
       return read;
     }
   }
-  *evidence = evidence_of_(family, key, there, changed, indexed);
+  *evidence = evidence_of_(family, key, pair_exists, changed, indexed);
   return status;
 }
 

@@ -37,11 +37,11 @@ struct Candidate {
 // What shows that a foreign write changed a key, or that a write was lost.
 enum class Evidence : uint8_t {
   kNone,
-  kWritten,   // later than all of ours, or with a file that was ingested
-  kUntold,    // somebody wrote, and nothing tells any more when
-  kFileGone,  // a call deleted the file that the key was in
-  kLogLost,   // no foreign write: the log that the change was in is lost, and
-              // the index knows of it
+  kWritten,    // later than all of ours, or with a file that was ingested
+  kUndatable,  // somebody wrote, and nothing tells any more when
+  kFileGone,   // a call deleted the file that the key was in
+  kLogLost,    // no foreign write: the log that the change was in is lost, and
+               // the index knows of it
 };
 
 // Judges pairs and entries, in one thread. All that is decided goes into the
@@ -69,21 +69,21 @@ enum class Evidence : uint8_t {
 // do where a block of keys does not read, as nobody knows what is in it.
 class PairJudge {
  public:
-  // Returns what the present check knows of a key. `there`: there is a pair.
-  // `changed` and `indexed` are the sequence numbers of its newest change and
-  // of its entry's; 0: none.
-  using EvidenceOf =
-      std::function<Evidence(const Family& family, const std::string& key,
-                             bool there, uint64_t changed, uint64_t indexed)>;
+  // Returns what the present check knows of a key. `pair_exists`: the data
+  // have a pair of it. `changed` and `indexed` are the sequence numbers of its
+  // newest change and of its entry's; 0: none.
+  using EvidenceOf = std::function<Evidence(
+      const Family& family, const std::string& key, bool pair_exists,
+      uint64_t changed, uint64_t indexed)>;
 
   PairJudge(IndexedDB* indexed, Quarantine* quarantine, EvidenceOf evidence_of)
       : indexed_(indexed),
         quarantine_(quarantine),
         evidence_of_(std::move(evidence_of)) {}
 
-  // Judges a pair. `work` is that of the family's record. REQUIRES: the stripe
-  // of the key is held.
-  rocksdb::Status JudgePair(const Family& family, uint8_t work,
+  // Judges a pair. `build_state` is the work in the family's record. REQUIRES:
+  // the stripe of the key is held.
+  rocksdb::Status JudgePair(const Family& family, uint8_t build_state,
                             const Candidate& candidate,
                             rocksdb::WriteBatch* batch);
   // Judges an entry that is live, by the index. REQUIRES: the stripe of the key
@@ -96,14 +96,16 @@ class PairJudge {
   struct Compared {
     rocksdb::PinnableSlice value;
     Evidence evidence = Evidence::kNone;
-    bool done = false;  // nothing else is to be decided
+    bool resolved = false;  // nothing else is to be decided
   };
   // `entry` is null if there is none.
   rocksdb::Status Compare(const Family& family, const IndexKey& key,
                           const StoredEntry* entry, rocksdb::WriteBatch* batch,
                           Compared* compared);
-  // Puts what follows for a pair that does not match its entry.
-  rocksdb::Status PutJudgement(const Family& family, uint8_t work,
+  // Writes the outcome for a pair that does not match its entry: the pair is
+  // deleted again, its entry is given a fresh version, it is adopted, or it is
+  // quarantined. `entry` is null if there is none.
+  rocksdb::Status WriteOutcome(const Family& family, uint8_t build_state,
                                const Candidate& candidate,
                                const StoredEntry* entry,
                                const Compared& compared,
@@ -112,10 +114,10 @@ class PairJudge {
   // wrote.
   rocksdb::Status PutWritten(const IndexKey& key, std::string_view value,
                              rocksdb::WriteBatch* batch);
-  // Puts an entry right that has one bit flipped. Sets `*done` to whether it
+  // Puts an entry right that has one bit flipped. Sets `*flipped` to whether it
   // was so: then no other program wrote its pair.
   rocksdb::Status FlipBack(const Family& family, const IndexKey& key,
-                           rocksdb::WriteBatch* batch, bool* done);
+                           rocksdb::WriteBatch* batch, bool* flipped);
   // Quarantines a pair that does not read, unless its entry is a tombstone, or
   // quarantined already. `entry` is null if there is none.
   rocksdb::Status JudgeUnreadable(const Family& family, const IndexKey& key,
@@ -124,8 +126,10 @@ class PairJudge {
   // Returns whether the entry is not quarantined, and is that of this value.
   bool Matches(const Family& family, std::string_view key,
                const StoredEntry& entry, const rocksdb::Slice& value) const;
-  rocksdb::Status Look(const Family& family, const IndexKey& index_key,
-                       bool there, Evidence* evidence) const;
+  // Sets `*evidence` to what shows that a foreign write changed the key, or
+  // that a write was lost. `pair_exists`: the data have a pair of the key.
+  rocksdb::Status FindEvidence(const Family& family, const IndexKey& index_key,
+                               bool pair_exists, Evidence* evidence) const;
 
   IndexedDB* const indexed_;
   Quarantine* const quarantine_;

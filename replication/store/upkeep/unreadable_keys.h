@@ -23,7 +23,8 @@ class UnreadableKeys {
 
   // Notes that the key is unreadable at `now_ms`. Returns whether it was
   // `kLastsMs` ago, too.
-  bool Last(uint32_t family_id, std::string_view key, uint64_t now_ms) {
+  bool NoteAndCheckPersisted(uint32_t family_id, std::string_view key,
+                             uint64_t now_ms) {
     const std::lock_guard lock(mutex_);
     const std::pair<uint32_t, std::string> id(family_id, key);
     const auto known = keys_.find(id);

@@ -28,14 +28,14 @@ class PairJudgeTest : public ::testing::Test {
   void Find(Evidence evidence) { evidence_ = evidence; }
 
   // Each judges and writes what was decided; how many records that were.
-  uint32_t JudgePair(uint8_t work) {
+  uint32_t JudgePair(uint8_t build_state) {
     Candidate candidate;
     candidate.key = kKey;
     candidate.position = db_.KeyOf(kKey).position;
     candidate.unversioned = kUnversioned;
     rocksdb::WriteBatch batch;
-    return Written(judge_.JudgePair(db_.family(), work, candidate, &batch),
-                   &batch);
+    return Written(
+        judge_.JudgePair(db_.family(), build_state, candidate, &batch), &batch);
   }
   uint32_t JudgeEntry() {
     rocksdb::WriteBatch batch;
