@@ -58,7 +58,7 @@ Status FindNamedOwner(Env* env, const std::string& path,
   Status status = ReadOwner(env, path, kOwnerFileName, &owner);
   if (!status.ok()) return status;
   PathOwner own;
-  status = ReadOwn(env, directory, &own);
+  status = ReadOwnRecord(env, directory, &own);
   if (!status.ok()) return status;
   const bool has_token = own.token != 0 && own.token == owner.token;
   const bool is_here = owner.database.Is(NameOf(directory));
@@ -73,8 +73,9 @@ Status FindNamedOwner(Env* env, const std::string& path,
   // The database that the file names may be renamed, or not mounted, and will
   // write there again. A copy of an empty directory is nobody's.
   if (!was_copied || HoldsFiles(env, path)) {
-    found->ownership = is_here ? Ownership::kNamedBefore : Ownership::kNamed;
-    found->anothers = owner.database.path;
+    found->ownership =
+        is_here ? Ownership::kReplacedDatabase : Ownership::kNamed;
+    found->other = owner.database.path;
   }
   return status;
 }
@@ -124,7 +125,7 @@ bool HoldsLogs(Env* env, const std::string& path) {
   return ListLogFiles(env, path, &logs).ok() && !logs.empty();
 }
 
-Status ReadOwn(Env* env, const std::string& directory, PathOwner* own) {
+Status ReadOwnRecord(Env* env, const std::string& directory, PathOwner* own) {
   const Status status = ReadOwner(env, directory, kPathsFileName, own);
   return status.IsNotFound() ? Status::OK() : status;
 }
@@ -168,22 +169,23 @@ Status FindOwner(Env* env, const std::string& path,
                  const std::string& directory, FoundOwner* found) {
   *found = FoundOwner();
   if (IsDatabase(env, path)) {
-    *found = {Ownership::kDatabase, path};
+    *found = {.ownership = Ownership::kDatabase, .other = path};
     return Status::OK();
   }
   Status status = FindNamedOwner(env, path, directory, found);
   if (!status.ok() && !status.IsNotFound()) return status;
-  if (found->ownership != Ownership::kNobodys) return Status::OK();
+  if (found->ownership != Ownership::kUnowned) return Status::OK();
   const std::string log = ArchivedLog(path);
   // A database that no opening of the library has seen has no such file.
   const std::string above = DatabaseAbove(env, path, directory);
   if (!above.empty()) {
     const bool is_used = !log.empty() || HoldsFiles(env, path);
-    *found = {is_used ? Ownership::kWithin : Ownership::kNobodys, above};
+    *found = {.ownership = is_used ? Ownership::kWithin : Ownership::kUnowned,
+              .enclosing = above};
   }
   if (!above.empty() || log.empty()) return Status::OK();
   status = FindNamedOwner(env, log, directory, found);
-  if (!found->IsAnothers()) *found = FoundOwner();
+  if (!found->IsOwnedByOther()) *found = FoundOwner();
   return status.IsNotFound() ? Status::OK() : status;
 }
 

@@ -1,5 +1,5 @@
-// Decides whose a directory is that a database's options name for its log or
-// its tables, by what is in it, and around it.
+// Finds which database owns a directory named by wal_dir, db_paths or cf_paths,
+// by what is in it and around it.
 
 #ifndef ROCKSYNC_REPLICATION_STORE_OPEN_PATH_OWNERSHIP_H_
 #define ROCKSYNC_REPLICATION_STORE_OPEN_PATH_OWNERSHIP_H_
@@ -34,20 +34,24 @@ bool HoldsTables(rocksdb::Env* env, const std::string& path);
 bool HoldsLogs(rocksdb::Env* env, const std::string& path);
 
 enum class Ownership {
-  kNobodys,
+  kUnowned,
   kOwn,
   // These belong to another database:
-  kDatabase,     // it is that one's own directory
-  kNamed,        // the file in it, or the one above `archive`, says so
-  kNamedBefore,  // that file says so, of one that was where this one is
-  kWithin,       // it lies in that one's directory, and has files
+  kDatabase,          // it is that one's own directory
+  kNamed,             // the file in it, or the one above `archive`, says so
+  kReplacedDatabase,  // that file names one that was where this one is
+  kWithin,            // it lies in that one's directory, and has files
 };
 
 struct FoundOwner {
-  Ownership ownership = Ownership::kNobodys;
-  std::string anothers;  // where that one was; kNobodys: the one around it
+  Ownership ownership = Ownership::kUnowned;
+  // Where the other database is or was; empty if kUnowned, kOwn or kWithin.
+  std::string other;
+  // The directory of another database, or of its log, that the path lies in; of
+  // kWithin, and of kUnowned if there is one.
+  std::string enclosing;
 
-  bool IsAnothers() const { return ownership > Ownership::kOwn; }
+  bool IsOwnedByOther() const { return ownership > Ownership::kOwn; }
 };
 
 // Finds the owner of a path that is not `directory`, which is that of an
@@ -75,8 +79,8 @@ rocksdb::Status FindArchiveOwner(rocksdb::Env* env, const std::string& path,
 
 // Reads what the database in `directory` says of itself. Without a token it has
 // named no directory yet.
-rocksdb::Status ReadOwn(rocksdb::Env* env, const std::string& directory,
-                        PathOwner* own);
+rocksdb::Status ReadOwnRecord(rocksdb::Env* env, const std::string& directory,
+                              PathOwner* own);
 
 }  // namespace rocksync
 

@@ -56,8 +56,8 @@ std::string OptionOf(const std::string& directory, const NamedPath& named) {
          named.path;
 }
 
-Status IsAnothers(const std::string& directory, const NamedPath& named,
-                  const FoundOwner& found) {
+Status OwnedByOther(const std::string& directory, const NamedPath& named,
+                    const FoundOwner& found) {
   const std::string what = OptionOf(directory, named);
   const std::string give_up =
       "give each database a directory of its own; or, if that one " +
@@ -71,21 +71,19 @@ Status IsAnothers(const std::string& directory, const NamedPath& named,
     case Ownership::kWithin:
       return Status::InvalidArgument(
           what + ", lies in the directory of another database, " +
-              found.anothers + ", whose log or tables may be there",
+              found.enclosing + ", whose log or tables may be there",
           "give each database a directory of its own; or, if this one's are "
           "there, move them "
           "out of that directory");
-    case Ownership::kNamedBefore:
+    case Ownership::kReplacedDatabase:
       return Status::InvalidArgument(
-          what + ", belongs to another database, which was in " +
-              found.anothers +
+          what + ", belongs to another database, which was in " + found.other +
               ", too, before this one (its file ROCKSYNC.paths is another, or "
               "gone), and whose files there this one would use up and delete",
           give_up);
     default:
       return Status::InvalidArgument(
-          what + ", belongs to another database, which was in " +
-              found.anothers +
+          what + ", belongs to another database, which was in " + found.other +
               ", and whose files there this one would use up and delete",
           give_up);
   }
@@ -136,7 +134,7 @@ Status CheckLogIsNotForgotten(Env* env, const std::string& name,
   }
   FoundOwner found;
   const Status status = FindOwner(env, before, directory, &found);
-  return status.ok() && !found.IsAnothers()
+  return status.ok() && !found.IsOwnedByOther()
              ? CheckLogIsTheSame(env, directory, before, directory)
              : status;
 }
@@ -147,7 +145,7 @@ Status FindOwnerOf(const DBOptions& options, const NamedPath& named,
                    const std::string& directory, FoundOwner* found) {
   Status status = FindOwner(options.env, named.path, directory, found);
   const std::string log = ArchivedLog(named.path);
-  if (!status.ok() || found->ownership != Ownership::kNobodys || log.empty() ||
+  if (!status.ok() || found->ownership != Ownership::kUnowned || log.empty() ||
       log == WithoutLinks(directory) ||
       log == WithoutLinks(LogPath(options, directory))) {
     return status;
@@ -156,7 +154,7 @@ Status FindOwnerOf(const DBOptions& options, const NamedPath& named,
   status = FindOwner(options.env, log, directory, &of_log);
   if (status.ok() && of_log.ownership != Ownership::kOwn &&
       HoldsLogs(options.env, log)) {
-    *found = {Ownership::kWithin, log};
+    *found = {.ownership = Ownership::kWithin, .enclosing = log};
   }
   return status;
 }
@@ -193,10 +191,10 @@ Status CheckArchive(const DBOptions& options, const std::string& directory) {
   const std::string log = LogPath(options, directory);
   FoundOwner found;
   const Status status = FindArchiveOwner(options.env, log, directory, &found);
-  if (!status.ok() || !found.IsAnothers()) return status;
-  return IsAnothers(directory,
-                    {"the archive of DBOptions::wal_dir", log + "/archive"},
-                    found);
+  if (!status.ok() || !found.IsOwnedByOther()) return status;
+  return OwnedByOther(directory,
+                      {"the archive of DBOptions::wal_dir", log + "/archive"},
+                      found);
 }
 
 // Adds the directories of the tables that the MANIFEST lists to `*listed`.
@@ -283,9 +281,9 @@ Status CheckPathsAreFree(const DBOptions& options,
     if (!status.ok()) return status;
     // The database around the path may begin to write there later.
     const bool lies_within =
-        found.ownership == Ownership::kNobodys && !found.anothers.empty();
+        found.ownership == Ownership::kUnowned && !found.enclosing.empty();
     if (lies_within) found.ownership = Ownership::kWithin;
-    if (found.IsAnothers()) return IsAnothers(directory, named, found);
+    if (found.IsOwnedByOther()) return OwnedByOther(directory, named, found);
     // In a new database's paths, its own files are left from one that was here.
     const bool may_hold = found.ownership == Ownership::kOwn && !is_new;
     if (may_hold ||
@@ -318,30 +316,30 @@ Status CheckPathsAreOwn(const DBOptions& options,
   }
   for (const NamedPath& named : logs) {
     Status status = FindOwnerOf(options, named, directory, &found);
-    if (status.ok() && found.IsAnothers()) {
-      status = IsAnothers(directory, named, found);
+    if (status.ok() && found.IsOwnedByOther()) {
+      status = OwnedByOther(directory, named, found);
     } else if (status.ok() && !IsLogKnown(found, known)) {
       status =
           CheckUnmarkedLog(env, name, directory, named, known == Known::kPlain);
     }
     if (!status.ok()) return status;
   }
-  std::vector<NamedPath> nobodys;
+  std::vector<NamedPath> unowned;
   for (const NamedPath& named :
        TablePathsElsewhere(options, families, directory)) {
     const Status status = FindOwnerOf(options, named, directory, &found);
     if (!status.ok()) return status;
-    if (found.IsAnothers()) return IsAnothers(directory, named, found);
-    if (found.ownership != Ownership::kNobodys) continue;
+    if (found.IsOwnedByOther()) return OwnedByOther(directory, named, found);
+    if (found.ownership != Ownership::kUnowned) continue;
     if (HoldsAnotherLog(options, directory, named.path)) {
       return LogOfAnother(directory, named);
     }
     if (IsOutside(named.path, directory) && HoldsTables(env, named.path)) {
-      nobodys.push_back(named);
+      unowned.push_back(named);
     }
   }
   const Status status =
-      CheckTablesOfNobody(options, families, name, directory, nobodys);
+      CheckTablesOfNobody(options, families, name, directory, unowned);
   return status.ok() ? CheckArchive(options, directory) : status;
 }
 
@@ -353,8 +351,8 @@ Status CheckLogIsNotAnothers(Env* env, const std::string& directory,
   for (const NamedPath& named : LogPathElsewhere(options, directory)) {
     FoundOwner found;
     const Status status = FindOwnerOf(options, named, directory, &found);
-    if (!status.ok() || !found.IsAnothers()) return status;
-    return IsAnothers(directory, named, found);
+    if (!status.ok() || !found.IsOwnedByOther()) return status;
+    return OwnedByOther(directory, named, found);
   }
   return Status::OK();
 }
@@ -377,10 +375,10 @@ Status OwnPaths(const DBOptions& options,
     FoundOwner found;
     const Status status = FindOwnerOf(options, named, directory, &found);
     if (!status.ok()) return status;
-    if (found.IsAnothers()) return IsAnothers(directory, named, found);
+    if (found.IsOwnedByOther()) return OwnedByOther(directory, named, found);
   }
   PathOwner own;
-  Status status = ReadOwn(env, directory, &own);
+  Status status = ReadOwnRecord(env, directory, &own);
   if (!status.ok()) return status;
   // A copy has its original's token, which is removed now.
   const DirectoryName here = NameOf(directory);
