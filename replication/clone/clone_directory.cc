@@ -36,7 +36,7 @@ EnvOptions PlainWrites() {
 }
 
 // Returns true for a file that may lie in a directory that counts as empty.
-bool MeansNothing(std::string_view name) {
+bool IsIgnorable(std::string_view name) {
   return name == "." || name == ".." || name == kLockFile ||
          name == "lost+found" || name == kCloneRecordFileName ||
          name.ends_with(".new");
@@ -54,8 +54,31 @@ std::string WhereCopiesAre(ClonePurpose purpose, const std::string& path) {
 // leaves, which a clone does not use.
 bool HoldsAnIdAlone(const std::vector<std::string>& names) {
   return std::all_of(names.begin(), names.end(), [](const std::string& name) {
-    return name == kIntendedIdFileName || MeansNothing(name);
+    return name == kIntendedIdFileName || IsIgnorable(name);
   });
+}
+
+// What copy a directory with a database holds, to who prepares it for some
+// purpose.
+enum class FoundCopy {
+  kOwn,    // a copy for that purpose
+  kOther,  // a copy that is being made for the other purpose
+  kNone,   // none: a database
+};
+
+// Returns what copy a directory holds that has a record of the purpose `found`,
+// to who wants one for `wanted`, which is kNewReplica or kResync.
+FoundCopy CopyFor(ClonePurpose wanted, ClonePurpose found) {
+  const bool for_clone = wanted == ClonePurpose::kNewReplica;
+  switch (found) {
+    case ClonePurpose::kNewReplica:
+      return for_clone ? FoundCopy::kOwn : FoundCopy::kOther;
+    case ClonePurpose::kResync:
+      return for_clone ? FoundCopy::kOther : FoundCopy::kOwn;
+    case ClonePurpose::kResynced:  // in its place, it is a replica's database
+      return for_clone ? FoundCopy::kNone : FoundCopy::kOwn;
+  }
+  return FoundCopy::kNone;
 }
 
 // Checks that the directory `path`, which exists, counts as empty.
@@ -70,7 +93,7 @@ Status CheckEmpty(Env* env, const std::string& path, ClonePurpose purpose) {
                                    WhereCopiesAre(purpose, path));
   }
   for (const std::string& name : names) {
-    if (MeansNothing(name)) continue;
+    if (IsIgnorable(name)) continue;
     if (HoldsAnIdAlone(names)) {
       return Status::InvalidArgument(
           "rocksync: " + path + " is not empty, it holds " + name,
@@ -106,8 +129,8 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
                       ? CheckLiesInNoDatabase(env, path)
                       : Status::OK();
   if (status.ok()) status = CheckMayReadFiles(path);
-  if (status.ok()) status = directory->Look(purpose);
-  if (status.ok() && directory->empty_) directory->NoteWhatIsMissing();
+  if (status.ok()) status = directory->Inspect(purpose);
+  if (status.ok() && directory->empty_) directory->RememberFilesToCreate();
   if (status.ok()) status = MakeDirectory(env, path);
   if (status.ok()) status = CheckMayWrite(path + "/");
   if (!status.ok()) return status;
@@ -128,7 +151,7 @@ Status CloneDirectory::Prepare(Env* env, const std::string& path,
                : Status::IOError("rocksync: cannot lock " + path,
                                  status.ToString());
   }
-  status = directory->Look(purpose);
+  status = directory->Inspect(purpose);
   if (!directory->empty_) directory->made_.clear();
   if (status.ok()) {
     status = purpose == ClonePurpose::kResync ? directory->BeginAnew(replica_id)
@@ -144,7 +167,7 @@ CloneDirectory::~CloneDirectory() {
   if (lock_ != nullptr) env_->UnlockFile(lock_).PermitUncheckedError();
 }
 
-void CloneDirectory::NoteWhatIsMissing() {
+void CloneDirectory::RememberFilesToCreate() {
   for (const char* name : {"CURRENT", "CURRENT.new", kCloneRecordFileName,
                            kNewRecord, kLockFile}) {
     std::string file = path_ + "/" + name;
@@ -163,7 +186,7 @@ void CloneDirectory::RemoveWhatWasMade() {
   }
 }
 
-Status CloneDirectory::Look(ClonePurpose purpose) {
+Status CloneDirectory::Inspect(ClonePurpose purpose) {
   std::string current;
   Status status = CurrentManifest(env_, path_, &current);
   empty_ = status.IsNotFound();
@@ -179,19 +202,18 @@ Status CloneDirectory::Look(ClonePurpose purpose) {
   if (!status.ok()) return status;
   status = ReadCloneRecord(env_, path_, &record_);
   if (!status.ok() && !status.IsNotFound()) return status;
-  const bool of_clone = record_.purpose == ClonePurpose::kNewReplica;
+  const FoundCopy copy =
+      status.ok() ? CopyFor(purpose, record_.purpose) : FoundCopy::kNone;
   const bool for_clone = purpose == ClonePurpose::kNewReplica;
-  if (status.ok() &&
-      (for_clone ? record_.purpose == ClonePurpose::kResync : of_clone)) {
+  if (copy == FoundCopy::kOther) {
     return Status::InvalidArgument(
         "rocksync: in " + path_ + " is a copy that a " +
-            (of_clone ? "clone" : "resync") + " makes",
+            (for_clone ? "resync" : "clone") + " makes",
         for_clone ? "clone into another directory"
                   : WhereCopiesAre(purpose, path_));
   }
   if (IsUnfinishedClone(current)) return Status::OK();
-  // For a clone, a copy that a resync has put in its place is a database.
-  finished_ = status.ok() && of_clone == for_clone;
+  finished_ = copy == FoundCopy::kOwn;
   if (finished_) return status;
   return Status::InvalidArgument(
       "rocksync: there is a database in " + path_,

@@ -73,10 +73,12 @@ class CloneDirectory {
                                  uint64_t replica_id, ClonePurpose purpose,
                                  std::unique_ptr<CloneDirectory>* prepared);
   // Finds out what is there, without writing.
-  rocksdb::Status Look(ClonePurpose purpose);
+  rocksdb::Status Inspect(ClonePurpose purpose);
   rocksdb::Status Mark(uint64_t replica_id);
   rocksdb::Status BeginAnew(uint64_t replica_id);
-  void NoteWhatIsMissing();
+  // Remembers what this object may make: the files, and the directory, that are
+  // not there yet.
+  void RememberFilesToCreate();
   void RemoveWhatWasMade();
   rocksdb::Status CheckRoomFor(const CloneFiles& list, uint64_t min_free_bytes);
   // Returns the path of a file. The source's CURRENT has another name until
