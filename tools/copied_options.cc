@@ -70,7 +70,7 @@ Status ReadReplicatedFamilies(const std::string& directory, OwnOptions* own,
   std::unique_ptr<rocksdb::DB> db;
   Status status = CheckLogReplays(own->db, directory, own->families);
   if (!status.ok()) return status;
-  status = NameLackingComparator(
+  status = ExplainMissingComparator(
       OpenPlainForReadOnly(own->db, directory, own->families, &handles, &db),
       directory);
   if (!status.ok()) return NameDamagedFile(status, own->db.env, directory);

@@ -20,7 +20,7 @@ int RunDetach(const DetachOptions& options, std::ostream& out,
                             WalDirOf(options.wal_dirs, directory), &own);
   }
   if (status.ok()) {
-    status = NameLackingComparator(
+    status = ExplainMissingComparator(
         ReplicatedDB::Detach(own.db, directory, own.families), directory);
   }
   if (!status.ok()) {

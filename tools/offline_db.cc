@@ -170,7 +170,7 @@ Status OfflineDB::OpenLocked(const std::string& directory,
   status = OpenFamilies(own, directory);
   // It is a log cut short that RocksDB then finds fault with, if anything.
   const Status merges = unreplayable.Check(rocksdb::Env::Default(), directory);
-  return merges.ok() ? NameLackingComparator(status, directory) : merges;
+  return merges.ok() ? ExplainMissingComparator(status, directory) : merges;
 }
 
 Status OfflineDB::OpenIndexLocked(const std::string& directory,
@@ -197,7 +197,7 @@ Status OfflineDB::OpenIndexLocked(const std::string& directory,
   own.db.wal_filter = &passed_over;
   own.db.allow_2pc = true;
   status = OpenFamilies(own, directory);
-  const std::string lacking = ComparatorThatIsLacking(status);
+  const std::string lacking = MissingComparator(status);
   if (unread == nullptr || lacking.empty()) return status;
   stand_in_ = StandInComparator(lacking);
   unread->comparator = stand_in_.get();

@@ -29,7 +29,7 @@ int RunRestamp(const RestampToolOptions& options, std::ostream& out,
                        WalDirOf(options.wal_dirs, options.directory), &own);
   }
   if (status.ok()) {
-    status = NameLackingComparator(
+    status = ExplainMissingComparator(
         ReplicatedDB::Restamp(own.db, replication, options.directory,
                               own.families, &result),
         options.directory);

@@ -44,7 +44,7 @@ void AddStandInMergeOperator(rocksdb::ColumnFamilyOptions* options) {
   options->max_successive_merges = 0;  // else a replay merges
 }
 
-std::string ComparatorThatIsLacking(const Status& status) {
+std::string MissingComparator(const Status& status) {
   constexpr std::string_view kWords = "does not match existing comparator ";
   const std::string text = status.ToString();
   const size_t at = text.find(kWords);
@@ -52,9 +52,9 @@ std::string ComparatorThatIsLacking(const Status& status) {
   return text.substr(at + kWords.size());
 }
 
-Status NameLackingComparator(const Status& status,
-                             const std::string& directory) {
-  const std::string comparator = ComparatorThatIsLacking(status);
+Status ExplainMissingComparator(const Status& status,
+                                const std::string& directory) {
+  const std::string comparator = MissingComparator(status);
   if (comparator.empty()) return status;
   return Status::InvalidArgument(
       "rocksync: a column family of " + directory +

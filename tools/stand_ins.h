@@ -1,6 +1,6 @@
-// In the place of what an application gives its families and a command does not
-// have, so that the index can be read. What a family with a stand-in holds is
-// not to be read: its order, and its merged values, are the application's.
+// Placeholders for an application's comparator and merge operator, which a
+// command does not have. They let the index be read; families opened with one
+// must not be.
 
 #ifndef ROCKSYNC_TOOLS_STAND_INS_H_
 #define ROCKSYNC_TOOLS_STAND_INS_H_
@@ -21,13 +21,14 @@ std::unique_ptr<rocksdb::Comparator> StandInComparator(std::string name);
 // Without any, RocksDB ends a log at the first Merge record.
 void AddStandInMergeOperator(rocksdb::ColumnFamilyOptions* options);
 
-// The comparator of a database that was not opened as another one was given;
-// empty: it was not opened for another reason.
-std::string ComparatorThatIsLacking(const rocksdb::Status& status);
+// Returns the name of the comparator that a database has, if `status` says that
+// it was not opened since another one was given; else an empty string.
+std::string MissingComparator(const rocksdb::Status& status);
 
-// Adds to what RocksDB says of a comparator what to do about it.
-rocksdb::Status NameLackingComparator(const rocksdb::Status& status,
-                                      const std::string& directory);
+// Returns an error that names the comparator and what to do about it, if
+// `status` says that it is missing; else `status`.
+rocksdb::Status ExplainMissingComparator(const rocksdb::Status& status,
+                                         const std::string& directory);
 
 }  // namespace rocksync
 
