@@ -8,6 +8,7 @@
 #include "rocksync/replica_id.h"
 
 namespace rocksync {
+
 rocksdb::Status TlsFiles::Load(const std::string& ca_file,
                                const std::string& certificate_file,
                                const std::string& private_key_file,
@@ -19,7 +20,7 @@ rocksdb::Status TlsFiles::Load(const std::string& ca_file,
   loaded->private_key_file_ = private_key_file;
   loaded->told_ = std::move(told);
   // Before the files are read: if they change meanwhile, they are read again.
-  loaded->read_ = loaded->Look();
+  loaded->read_ = loaded->StatFiles();
   const rocksdb::Status s = loaded->Read(&loaded->context_);
   if (s.ok()) *files = std::move(loaded);
   return s;
@@ -30,7 +31,7 @@ std::shared_ptr<const TlsContext> TlsFiles::Current() {
   std::shared_ptr<const TlsContext> context;
   {
     const std::lock_guard lock(mutex_);
-    const Signatures now = Look();
+    const FileStamps now = StatFiles();
     // Unchanged files that were refused may be accepted now: their owner or
     // mode may have changed, or their validity may have begun.
     const bool changed = now != read_;
@@ -54,7 +55,7 @@ std::shared_ptr<const TlsContext> TlsFiles::Current() {
     if (!changed && error_ == before) return context_;
     context = context_;
   }
-  Tell(renewed, *context);
+  ReportRenewal(renewed, *context);
   return context;
 }
 
@@ -79,8 +80,8 @@ void TlsFiles::LogRefusal(const rocksdb::Status& why) {
                "rocksync: refused connection: %s", why.ToString().c_str());
 }
 
-void TlsFiles::Tell(const rocksdb::Status& renewed,
-                    const TlsContext& used) const {
+void TlsFiles::ReportRenewal(const rocksdb::Status& renewed,
+                             const TlsContext& used) const {
   if (told_) told_(renewed);
   const std::lock_guard lock(log_mutex_);
   if (logger_ == nullptr) return;
@@ -99,21 +100,21 @@ void TlsFiles::Tell(const rocksdb::Status& renewed,
   }
 }
 
-TlsFiles::Signature TlsFiles::SignatureOf(const std::string& path) {
+TlsFiles::FileStamp TlsFiles::StampOf(const std::string& path) {
   struct stat status = {};
-  Signature signature;
-  if (::stat(path.c_str(), &status) != 0) return signature;
-  signature.device = status.st_dev;
-  signature.inode = status.st_ino;
-  signature.modified_s = status.st_mtim.tv_sec;
-  signature.modified_ns = status.st_mtim.tv_nsec;
-  signature.bytes = status.st_size;
-  return signature;
+  FileStamp stamp;
+  if (::stat(path.c_str(), &status) != 0) return stamp;
+  stamp.device = status.st_dev;
+  stamp.inode = status.st_ino;
+  stamp.modified_s = status.st_mtim.tv_sec;
+  stamp.modified_ns = status.st_mtim.tv_nsec;
+  stamp.bytes = status.st_size;
+  return stamp;
 }
 
-TlsFiles::Signatures TlsFiles::Look() const {
-  return {SignatureOf(ca_file_), SignatureOf(certificate_file_),
-          SignatureOf(private_key_file_)};
+TlsFiles::FileStamps TlsFiles::StatFiles() const {
+  return {StampOf(ca_file_), StampOf(certificate_file_),
+          StampOf(private_key_file_)};
 }
 
 rocksdb::Status TlsFiles::Read(

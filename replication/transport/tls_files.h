@@ -47,23 +47,24 @@ class TlsFiles {
 
  private:
   // Changes when a file is written or replaced.
-  struct Signature {
+  struct FileStamp {
     uint64_t device = 0;
     uint64_t inode = 0;
     int64_t modified_s = 0;
     int64_t modified_ns = 0;
     int64_t bytes = -1;  // -1: not there
-    bool operator==(const Signature&) const = default;
+    bool operator==(const FileStamp&) const = default;
   };
-  using Signatures = std::array<Signature, 3>;
+  using FileStamps = std::array<FileStamp, 3>;
 
   TlsFiles() = default;
-  static Signature SignatureOf(const std::string& path);
-  Signatures Look() const;
+  static FileStamp StampOf(const std::string& path);
+  FileStamps StatFiles() const;
   rocksdb::Status Read(std::shared_ptr<const TlsContext>* context) const;
   // Reports a change of the files. `renewed` is OK if they are in use now.
   // `used` is the context in use.
-  void Tell(const rocksdb::Status& renewed, const TlsContext& used) const;
+  void ReportRenewal(const rocksdb::Status& renewed,
+                     const TlsContext& used) const;
 
   std::string ca_file_;
   std::string certificate_file_;
@@ -71,7 +72,7 @@ class TlsFiles {
   std::function<void(const rocksdb::Status&)> told_;
 
   std::mutex mutex_;
-  Signatures read_;  // of the latest attempt to read the files
+  FileStamps read_;  // of the latest attempt to read the files
   std::shared_ptr<const TlsContext> context_;
   uint64_t renewals_ = 0;
   std::string error_;             // why the files read last are not in use
