@@ -115,9 +115,9 @@ std::string AskMessage(const ClusterSecret& secret, std::string_view auth_hello,
          AskProof(secret, auth_hello, challenge, body) + body;
 }
 
-absl::Status ReadAsk(const ClusterSecret& secret, std::string_view auth_hello,
-                     std::string_view challenge, std::string_view message,
-                     CloneAsk* ask) {
+absl::Status DecodeAsk(const ClusterSecret& secret, std::string_view auth_hello,
+                       std::string_view challenge, std::string_view message,
+                       CloneAsk* ask) {
   const absl::Status status = TakeHead(CloneMessage::kAsk, &message);
   if (!status.ok()) return status;
   std::string_view proof;
@@ -147,7 +147,7 @@ std::string FilesMessage(const CloneFiles& files) {
   return message;
 }
 
-absl::Status ReadFiles(std::string_view message, CloneFiles* files) {
+absl::Status DecodeFiles(std::string_view message, CloneFiles* files) {
   const absl::Status status = TakeHead(CloneMessage::kFiles, &message);
   if (!status.ok()) return status;
   uint64_t count = 0;
@@ -187,7 +187,8 @@ std::string CloneRefusalMessage(const CloneRefusal& refusal) {
   return message;
 }
 
-absl::Status ReadCloneRefusal(std::string_view message, CloneRefusal* refusal) {
+absl::Status DecodeCloneRefusal(std::string_view message,
+                                CloneRefusal* refusal) {
   const absl::Status status = TakeHead(CloneMessage::kRefusal, &message);
   if (!status.ok()) return status;
   constexpr auto kLast =
@@ -209,7 +210,7 @@ std::string ReadMessage(const CloneRead& read) {
   return message;
 }
 
-absl::Status ReadRead(std::string_view message, CloneRead* read) {
+absl::Status DecodeRead(std::string_view message, CloneRead* read) {
   const absl::Status status = TakeHead(CloneMessage::kRead, &message);
   if (!status.ok()) return status;
   if (!GetVarint64(&message, kMaxCloneFiles, &read->file) ||
@@ -228,7 +229,7 @@ std::string CheckMessage(const CloneCheck& check) {
   return message;
 }
 
-absl::Status ReadCheck(std::string_view message, CloneCheck* check) {
+absl::Status DecodeCheck(std::string_view message, CloneCheck* check) {
   const absl::Status status = TakeHead(CloneMessage::kCheck, &message);
   if (!status.ok()) return status;
   if (!GetVarint64(&message, kMaxCloneFiles, &check->file) ||
@@ -252,7 +253,7 @@ void PutDataHead(const ValueHash& hash, char* head) {
   std::copy(bytes.begin(), bytes.end(), head);
 }
 
-absl::Status ReadData(std::string_view message, std::string_view* bytes) {
+absl::Status DecodeData(std::string_view message, std::string_view* bytes) {
   const absl::Status status = TakeHead(CloneMessage::kData, &message);
   if (!status.ok()) return status;
   ValueHash hash;
@@ -273,7 +274,7 @@ std::string SameMessage(uint64_t size) {
   return message;
 }
 
-absl::Status ReadSame(std::string_view message, uint64_t* size) {
+absl::Status DecodeSame(std::string_view message, uint64_t* size) {
   const absl::Status status = TakeHead(CloneMessage::kSame, &message);
   if (!status.ok()) return status;
   if (!GetVarint64(&message, kMaxCloneFileBytes, size) || !message.empty()) {

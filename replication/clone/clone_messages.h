@@ -52,7 +52,7 @@ enum class CloneMessage : uint8_t {
 
 // Returns true if the first message of an authenticated dialer begins a clone.
 bool IsCloneMessage(std::string_view message);
-// Finds the kind of a message. KindOf, and each Read function below, returns
+// Finds the kind of a message. KindOf, and each Decode function below, returns
 // InvalidArgument if the message is malformed or of another kind.
 absl::Status KindOf(std::string_view message, CloneMessage* kind);
 
@@ -66,9 +66,9 @@ struct CloneAsk {
 // `auth_hello` and `challenge` are the whole messages, as in admin_messages.h.
 std::string AskMessage(const ClusterSecret& secret, std::string_view auth_hello,
                        std::string_view challenge, const CloneAsk& ask);
-absl::Status ReadAsk(const ClusterSecret& secret, std::string_view auth_hello,
-                     std::string_view challenge, std::string_view message,
-                     CloneAsk* ask);
+absl::Status DecodeAsk(const ClusterSecret& secret, std::string_view auth_hello,
+                       std::string_view challenge, std::string_view message,
+                       CloneAsk* ask);
 
 struct CloneFile {
   std::string name;
@@ -83,7 +83,7 @@ std::string FilesMessage(const CloneFiles& files);
 // Reads a list of files, whose names ascend. InvalidArgument: the message is
 // malformed, or the list has a name that RocksDB gives to no file of a
 // checkpoint, a name twice, no CURRENT, or a size beyond bounds.
-absl::Status ReadFiles(std::string_view message, CloneFiles* files);
+absl::Status DecodeFiles(std::string_view message, CloneFiles* files);
 
 // Returns true for the names of files in a checkpoint: CURRENT, MANIFEST-n,
 // OPTIONS-n, n.sst, n.blob, n.log. None of them leads out of a directory.
@@ -99,7 +99,8 @@ struct CloneRefusal {
   std::string text;  // for people; escaped by EscapeText when it is read
 };
 std::string CloneRefusalMessage(const CloneRefusal& refusal);
-absl::Status ReadCloneRefusal(std::string_view message, CloneRefusal* refusal);
+absl::Status DecodeCloneRefusal(std::string_view message,
+                                CloneRefusal* refusal);
 
 // Asks for file number `file` from `offset` to its end, which may be nothing.
 // `offset` is a multiple of kCloneChunkBytes, or the end of what a Check found
@@ -109,7 +110,7 @@ struct CloneRead {
   uint64_t offset = 0;
 };
 std::string ReadMessage(const CloneRead& read);
-absl::Status ReadRead(std::string_view message, CloneRead* read);
+absl::Status DecodeRead(std::string_view message, CloneRead* read);
 
 // Asks whether the first `size` bytes of file number `file`, which the receiver
 // holds, are those of the source. `hashes` are those of their chunks.
@@ -119,7 +120,7 @@ struct CloneCheck {
   std::vector<ValueHash> hashes;
 };
 std::string CheckMessage(const CloneCheck& check);
-absl::Status ReadCheck(std::string_view message, CloneCheck* check);
+absl::Status DecodeCheck(std::string_view message, CloneCheck* check);
 
 // The bytes before those of the chunk in a Data message: the message's head (2)
 // and the chunk's hash, XXH3-128 (16).
@@ -128,12 +129,12 @@ inline constexpr size_t kDataHeadBytes = 2 + 16;
 void PutDataHead(const ValueHash& hash, char* head);
 // Reads a chunk. `*bytes` is a view into the message. DataLoss: the bytes do
 // not match the hash.
-absl::Status ReadData(std::string_view message, std::string_view* bytes);
+absl::Status DecodeData(std::string_view message, std::string_view* bytes);
 
 // Answers a Check: the first `size` bytes that the receiver holds are those of
 // the source.
 std::string SameMessage(uint64_t size);
-absl::Status ReadSame(std::string_view message, uint64_t* size);
+absl::Status DecodeSame(std::string_view message, uint64_t* size);
 
 std::string DoneMessage();
 

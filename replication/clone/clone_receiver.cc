@@ -143,7 +143,7 @@ class Work {
 
 Status FromRefusal(std::string_view message) {
   CloneRefusal refusal;
-  const Status s = ToRocksDb(ReadCloneRefusal(message, &refusal));
+  const Status s = ToRocksDb(DecodeCloneRefusal(message, &refusal));
   if (!s.ok()) return s;
   switch (refusal.kind) {
     case CloneRefusal::Kind::kLater:
@@ -187,7 +187,7 @@ class CloneConnection {
           &message, kCheckpointPatience * options_.io_timeout));
     }
     if (s.ok()) s = Expect(CloneMessage::kFiles, message);
-    if (s.ok()) s = ToRocksDb(ReadFiles(message, files));
+    if (s.ok()) s = ToRocksDb(DecodeFiles(message, files));
     if (!s.ok()) return s;
     connection()->SetFrameLimit(kDataHeadBytes + kCloneChunkBytes);
     connection()->SetFrameTimeout(kMaxPatience * options_.io_timeout);
@@ -206,7 +206,7 @@ class CloneConnection {
   Status ReceiveChunk(size_t size, std::string* message,
                       std::string_view* bytes) {
     Status s = Receive(CloneMessage::kData, message);
-    if (s.ok()) s = ToRocksDb(ReadData(*message, bytes));
+    if (s.ok()) s = ToRocksDb(DecodeData(*message, bytes));
     if (s.ok() && bytes->size() != size) {
       s = Status::Corruption("the source sends a chunk of another size");
     }
@@ -294,7 +294,7 @@ class Copier {
     std::string message;
     Status s = connection_->Receive(CloneMessage::kSame, &message);
     uint64_t same = 0;
-    if (s.ok()) s = ToRocksDb(ReadSame(message, &same));
+    if (s.ok()) s = ToRocksDb(DecodeSame(message, &same));
     if (!s.ok()) return s;
     if (same != asked.held) return AskToRead(asked.file, 0);
     work_->bytes_there += same;

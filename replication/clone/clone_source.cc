@@ -47,10 +47,10 @@ using Question = std::variant<CloneRead, CloneCheck>;
 Status ParseQuestion(std::string_view message, CloneMessage kind,
                      Question* question) {
   if (kind == CloneMessage::kRead) {
-    return ToRocksDb(ReadRead(message, &question->emplace<CloneRead>()));
+    return ToRocksDb(DecodeRead(message, &question->emplace<CloneRead>()));
   }
   if (kind == CloneMessage::kCheck) {
-    return ToRocksDb(ReadCheck(message, &question->emplace<CloneCheck>()));
+    return ToRocksDb(DecodeCheck(message, &question->emplace<CloneCheck>()));
   }
   return Status::InvalidArgument(
       absl::StrCat("the receiver of a clone sent a message of kind ",
@@ -357,8 +357,8 @@ Status CloneSource::Begin(Connection* connection, const Admission& admission,
                           std::string_view message, CloneAsk* ask,
                           Checkpoints::Use* use) {
   Status s = ToRocksDb(
-      ReadAsk(replica_->db->replication_options().cluster_secret,
-              admission.auth_hello, admission.challenge, message, ask));
+      DecodeAsk(replica_->db->replication_options().cluster_secret,
+                admission.auth_hello, admission.challenge, message, ask));
   if (s.ok()) s = CheckAsk(*ask, connection);
   return s.ok() ? checkpoints_.Get(ask->ticket, use) : s;
 }

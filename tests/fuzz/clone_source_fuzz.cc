@@ -27,7 +27,7 @@ class Source {
     clones_.Serve(&connection, admission, first).PermitUncheckedError();
     // The same checkpoint again.
     CloneFiles files;
-    if (ReadFiles(connection.said(), &files).ok()) ticket_ = files.ticket;
+    if (DecodeFiles(connection.said(), &files).ok()) ticket_ = files.ticket;
   }
 
  private:

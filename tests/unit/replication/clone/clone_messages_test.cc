@@ -65,19 +65,19 @@ TEST(CloneAskTest, IsBoundToTheConnection) {
                                          {.replica_id = 5, .ticket = 6});
   ASSERT_TRUE(IsCloneMessage(message));
   CloneAsk ask;
-  ASSERT_TRUE(ReadAsk(Secret(), "hello", "challenge", message, &ask).ok());
+  ASSERT_TRUE(DecodeAsk(Secret(), "hello", "challenge", message, &ask).ok());
   EXPECT_EQ(ask.replica_id, 5u);
   EXPECT_EQ(ask.ticket, 6u);
-  EXPECT_FALSE(ReadAsk(Secret(), "hello!", "challenge", message, &ask).ok());
-  EXPECT_FALSE(ReadAsk(Secret(), "hello", "chall", message, &ask).ok());
+  EXPECT_FALSE(DecodeAsk(Secret(), "hello!", "challenge", message, &ask).ok());
+  EXPECT_FALSE(DecodeAsk(Secret(), "hello", "chall", message, &ask).ok());
   ClusterSecret other;
   other.fill(8);
-  EXPECT_FALSE(ReadAsk(other, "hello", "challenge", message, &ask).ok());
+  EXPECT_FALSE(DecodeAsk(other, "hello", "challenge", message, &ask).ok());
   std::string changed = message;
   changed.back() ^= 1;
-  EXPECT_FALSE(ReadAsk(Secret(), "hello", "challenge", changed, &ask).ok());
-  EXPECT_FALSE(ReadAsk(Secret(), "hello", "challenge",
-                       AskMessage(Secret(), "hello", "challenge", {}), &ask)
+  EXPECT_FALSE(DecodeAsk(Secret(), "hello", "challenge", changed, &ask).ok());
+  EXPECT_FALSE(DecodeAsk(Secret(), "hello", "challenge",
+                         AskMessage(Secret(), "hello", "challenge", {}), &ask)
                    .ok())
       << "no replica has id 0";
 }
@@ -90,12 +90,12 @@ CloneFiles SomeFiles() {
 
 bool Reads(const CloneFiles& files) {
   CloneFiles read;
-  return ReadFiles(FilesMessage(files), &read).ok();
+  return DecodeFiles(FilesMessage(files), &read).ok();
 }
 
 TEST(CloneFilesTest, ComeAsTheyWent) {
   CloneFiles read;
-  ASSERT_TRUE(ReadFiles(FilesMessage(SomeFiles()), &read).ok());
+  ASSERT_TRUE(DecodeFiles(FilesMessage(SomeFiles()), &read).ok());
   EXPECT_EQ(read.ticket, 1u);
   EXPECT_EQ(read.source_id, 2u);
   ASSERT_EQ(read.files.size(), 2u);
@@ -134,7 +134,7 @@ TEST(CloneFilesTest, ACountIsBoundedByWhatIsThere) {
   message.resize(2 + 8 + 8);
   PutVarint64(&message, kMaxCloneFiles);
   CloneFiles read;
-  EXPECT_FALSE(ReadFiles(message, &read).ok());
+  EXPECT_FALSE(DecodeFiles(message, &read).ok());
   EXPECT_LT(read.files.capacity(), 100u);
 }
 
@@ -142,16 +142,16 @@ TEST(CloneCheckTest, HasOneHashAChunk) {
   CloneCheck check = {
       .file = 3, .size = kCloneChunkBytes + 1, .hashes = {{1, 2}, {3, 4}}};
   CloneCheck read;
-  ASSERT_TRUE(ReadCheck(CheckMessage(check), &read).ok());
+  ASSERT_TRUE(DecodeCheck(CheckMessage(check), &read).ok());
   EXPECT_EQ(read.file, 3u);
   EXPECT_EQ(read.size, kCloneChunkBytes + 1);
   EXPECT_EQ(read.hashes, check.hashes);
   check.size = kCloneChunkBytes;
-  EXPECT_FALSE(ReadCheck(CheckMessage(check), &read).ok()) << "one too many";
+  EXPECT_FALSE(DecodeCheck(CheckMessage(check), &read).ok()) << "one too many";
   check.size = 2 * kCloneChunkBytes + 1;
-  EXPECT_FALSE(ReadCheck(CheckMessage(check), &read).ok()) << "one too few";
+  EXPECT_FALSE(DecodeCheck(CheckMessage(check), &read).ok()) << "one too few";
   check = {.file = 3, .size = 0, .hashes = {}};
-  EXPECT_FALSE(ReadCheck(CheckMessage(check), &read).ok()) << "of nothing";
+  EXPECT_FALSE(DecodeCheck(CheckMessage(check), &read).ok()) << "of nothing";
 }
 
 std::string DataMessage(std::string_view bytes) {
@@ -163,16 +163,16 @@ std::string DataMessage(std::string_view bytes) {
 TEST(CloneDataTest, ADamagedChunkShows) {
   std::string message = DataMessage("some bytes of a file");
   std::string_view bytes;
-  ASSERT_TRUE(ReadData(message, &bytes).ok());
+  ASSERT_TRUE(DecodeData(message, &bytes).ok());
   EXPECT_EQ(bytes, "some bytes of a file");
   for (size_t i = 2; i < message.size(); ++i) {
     std::string damaged = message;
     damaged[i] ^= 0x10;
-    EXPECT_TRUE(absl::IsDataLoss(ReadData(damaged, &bytes))) << i;
+    EXPECT_TRUE(absl::IsDataLoss(DecodeData(damaged, &bytes))) << i;
   }
-  EXPECT_FALSE(ReadData(DataMessage(""), &bytes).ok());
+  EXPECT_FALSE(DecodeData(DataMessage(""), &bytes).ok());
   EXPECT_FALSE(
-      ReadData(DataMessage(std::string(kCloneChunkBytes + 1, 'x')), &bytes)
+      DecodeData(DataMessage(std::string(kCloneChunkBytes + 1, 'x')), &bytes)
           .ok());
 }
 
@@ -180,25 +180,25 @@ TEST(CloneMessageTest, OthersAreNotTakenForIt) {
   CloneRead read;
   uint64_t size = 0;
   CloneRefusal refusal;
-  EXPECT_TRUE(ReadRead(ReadMessage({1, 2}), &read).ok());
-  EXPECT_FALSE(ReadRead(SameMessage(1), &read).ok());
-  EXPECT_FALSE(ReadSame(ReadMessage({1, 2}), &size).ok());
-  EXPECT_FALSE(ReadSame(SameMessage(1) + "x", &size).ok());
+  EXPECT_TRUE(DecodeRead(ReadMessage({1, 2}), &read).ok());
+  EXPECT_FALSE(DecodeRead(SameMessage(1), &read).ok());
+  EXPECT_FALSE(DecodeSame(ReadMessage({1, 2}), &size).ok());
+  EXPECT_FALSE(DecodeSame(SameMessage(1) + "x", &size).ok());
   using Refusal = CloneRefusal::Kind;
   for (const Refusal kind :
        {Refusal::kForGood, Refusal::kLater, Refusal::kStorageFailed}) {
     EXPECT_TRUE(
-        ReadCloneRefusal(CloneRefusalMessage({kind, "why"}), &refusal).ok());
+        DecodeCloneRefusal(CloneRefusalMessage({kind, "why"}), &refusal).ok());
     EXPECT_EQ(refusal.kind, kind);
     EXPECT_EQ(refusal.text, "why");
   }
-  EXPECT_TRUE(ReadCloneRefusal(
+  EXPECT_TRUE(DecodeCloneRefusal(
                   CloneRefusalMessage({Refusal::kLater, "w\x1b\xff"}), &refusal)
                   .ok());
   EXPECT_EQ(refusal.text, R"(w\x1b\xff)") << "which is for people";
   EXPECT_FALSE(
-      ReadCloneRefusal(CloneRefusalMessage({static_cast<Refusal>(3), "why"}),
-                       &refusal)
+      DecodeCloneRefusal(CloneRefusalMessage({static_cast<Refusal>(3), "why"}),
+                         &refusal)
           .ok());
   CloneMessage kind;
   EXPECT_FALSE(KindOf("", &kind).ok());
