@@ -30,8 +30,8 @@ struct Mailbox {
   bool reading = false;            // a read is under way
   std::optional<std::string> frame;
   bool writing = false;
-  std::string spare;           // memory of what was sent before
-  std::function<void()> come;  // callback of WhenReceivable; null: none waits
+  std::string spare;                    // memory of what was sent before
+  std::function<void()> on_receivable;  // of WhenReceivable; null: none waits
 
   void Close(const rocksdb::Status& why) {
     {
@@ -44,8 +44,8 @@ struct Mailbox {
   // Stores the result of a read. On the transport's thread. Takes the callback
   // before the frame becomes visible, since another thread may then take the
   // frame and register a new callback.
-  void Arrived(const rocksdb::Status& status, std::string whole) {
-    std::function<void()> told;
+  void CompleteRead(const rocksdb::Status& status, std::string whole) {
+    std::function<void()> callback;
     {
       const std::lock_guard lock(mutex);
       if (status.ok()) {
@@ -54,21 +54,21 @@ struct Mailbox {
       } else if (closed_because.ok()) {
         closed_because = status;
       }
-      told.swap(come);
+      callback.swap(on_receivable);
     }
     changed.notify_all();
-    if (told != nullptr) told();
+    if (callback != nullptr) callback();
   }
 
   // Runs the callback of WhenReceivable, if one waits. On the transport's
   // thread, when there is something to be received.
-  void TellWhoWaits() {
-    std::function<void()> told;
+  void RunReceivableCallback() {
+    std::function<void()> callback;
     {
       const std::lock_guard lock(mutex);
-      told.swap(come);
+      callback.swap(on_receivable);
     }
-    if (told != nullptr) told();
+    if (callback != nullptr) callback();
   }
 
   void DropFrame() {
@@ -87,7 +87,7 @@ class SocketConnection : public Connection {
         peer_replica_id_(peer_replica_id) {
     stream_->OnClose([mailbox = mailbox_](const rocksdb::Status& why) {
       mailbox->Close(why);
-      mailbox->TellWhoWaits();
+      mailbox->RunReceivableCallback();
     });
   }
 
@@ -97,7 +97,7 @@ class SocketConnection : public Connection {
                        milliseconds timeout) override;
   rocksdb::Status Receive(std::string* frame, milliseconds timeout) override;
 
-  bool WhenReceivable(std::function<void()> come) override;
+  bool WhenReceivable(std::function<void()> on_receivable) override;
 
   // Posted, as reads are, so that later reads know the limit.
   void SetFrameLimit(size_t bytes) override {
@@ -172,7 +172,7 @@ class SocketConnection : public Connection {
                            spare = std::move(spare)]() mutable {
       stream->Read(std::move(spare),
                    [mailbox](const rocksdb::Status& status, std::string frame) {
-                     mailbox->Arrived(status, std::move(frame));
+                     mailbox->CompleteRead(status, std::move(frame));
                    });
     });
   }
@@ -245,12 +245,13 @@ rocksdb::Status SocketConnection::Send(const rocksdb::Slice& frame,
 }
 
 // A read is started, since it also finds what TLS has decoded already.
-bool SocketConnection::WhenReceivable(std::function<void()> come) {
+bool SocketConnection::WhenReceivable(std::function<void()> on_receivable) {
   std::unique_lock lock(mailbox_->mutex);
-  mailbox_->come = std::move(come);
+  mailbox_->on_receivable = std::move(on_receivable);
   if (mailbox_->frame.has_value() || !mailbox_->closed_because.ok()) {
     lock.unlock();
-    asio::post(*context_, [mailbox = mailbox_] { mailbox->TellWhoWaits(); });
+    asio::post(*context_,
+               [mailbox = mailbox_] { mailbox->RunReceivableCallback(); });
     return true;
   }
   const bool reading = std::exchange(mailbox_->reading, true);
