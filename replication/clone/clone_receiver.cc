@@ -21,7 +21,7 @@
 #include "replication/peering/admission.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/open_connections.h"
-#include "replication/peering/slow_network.h"
+#include "replication/peering/timeout_remedy.h"
 #include "replication/store/open/newer_rocksdb.h"
 
 namespace rocksync {
@@ -183,7 +183,7 @@ class CloneConnection {
                         admission.challenge, ask));
     std::string message;
     if (s.ok()) {
-      s = NameRemedy(connection()->Receive(
+      s = AddTimeoutRemedy(connection()->Receive(
           &message, kCheckpointPatience * options_.io_timeout));
     }
     if (s.ok()) s = Expect(CloneMessage::kFiles, message);
@@ -195,12 +195,12 @@ class CloneConnection {
   }
 
   Status Send(const std::string& message) {
-    return NameRemedy(connection()->Send(message, options_.io_timeout));
+    return AddTimeoutRemedy(connection()->Send(message, options_.io_timeout));
   }
   // Receives a message of this kind.
   Status Receive(CloneMessage kind, std::string* message) {
     const Status s = connection()->Receive(message, options_.io_timeout);
-    return s.ok() ? Expect(kind, *message) : NameRemedy(s);
+    return s.ok() ? Expect(kind, *message) : AddTimeoutRemedy(s);
   }
   // Receives a chunk of `size` bytes. `*bytes` is a view into `*message`.
   Status ReceiveChunk(size_t size, std::string* message,

@@ -8,7 +8,7 @@
 #include "replication/membership/setup.h"
 #include "replication/peering/admission.h"
 #include "replication/peering/perform_setup.h"
-#include "replication/peering/slow_network.h"
+#include "replication/peering/timeout_remedy.h"
 #include "replication/peering/verification.h"
 #include "replication/session/messages.h"
 #include "replication/session/session.h"
@@ -259,7 +259,7 @@ rocksdb::Status Link::Announce() {
   rocksdb::Status s = connection_->Send(mine.Encode(), timeout);
   std::string message;
   if (s.ok()) s = connection_->Receive(&message, timeout);
-  return s.ok() ? TakeAnnouncement(mine, message) : NameRemedy(s);
+  return s.ok() ? TakeAnnouncement(mine, message) : AddTimeoutRemedy(s);
 }
 
 rocksdb::Status Link::TakeAnnouncement(const Announcement& mine,

@@ -8,7 +8,7 @@
 #include "replication/base/status.h"
 #include "replication/peering/heartbeat.h"
 #include "replication/peering/monotonic_ms.h"
-#include "replication/peering/slow_network.h"
+#include "replication/peering/timeout_remedy.h"
 
 namespace rocksync {
 namespace {
@@ -56,7 +56,7 @@ class SessionDriver {
     }
     if (s.ok()) s = ToRocksDb(session_->status());
     SessionRunEnd end;
-    end.status = NameRemedy(s);
+    end.status = AddTimeoutRemedy(s);
     end.connection_usable = s.ok();
     return end;
   }

@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "replication/base/status.h"
 #include "replication/peering/heartbeat.h"
-#include "replication/peering/slow_network.h"
 #include "replication/peering/streams.h"
+#include "replication/peering/timeout_remedy.h"
 #include "replication/session/messages.h"
 #include "replication/store/store_access.h"
 
@@ -78,11 +78,11 @@ void StreamRunner::End(const Status& why) {
 
 Status StreamRunner::Run(const std::string& first) {
   const Status status = Open(first);
-  if (!status.ok()) return NameRemedy(status);
+  if (!status.ok()) return AddTimeoutRemedy(status);
   link_->connection()->SetFrameTimeout(kMaxPatience *
                                        replica_->options.io_timeout);
   link_->connection()->SetPeerSendsUnasked();
-  return NameRemedy(Carry());
+  return AddTimeoutRemedy(Carry());
 }
 
 Status StreamRunner::Open(const std::string& first) {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "replication/replicator/oldest_of_most.h"
+#include "replication/replicator/connection_eviction.h"
 
 namespace rocksync {
 

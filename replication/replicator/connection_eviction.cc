@@ -1,4 +1,4 @@
-#include "replication/replicator/oldest_of_most.h"
+#include "replication/replicator/connection_eviction.h"
 
 #include <algorithm>
 #include <map>

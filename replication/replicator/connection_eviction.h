@@ -1,8 +1,8 @@
 // Chooses the connection to close if too many have not proven the cluster's
 // secret.
 
-#ifndef ROCKSYNC_REPLICATION_REPLICATOR_OLDEST_OF_MOST_H_
-#define ROCKSYNC_REPLICATION_REPLICATOR_OLDEST_OF_MOST_H_
+#ifndef ROCKSYNC_REPLICATION_REPLICATOR_CONNECTION_EVICTION_H_
+#define ROCKSYNC_REPLICATION_REPLICATOR_CONNECTION_EVICTION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -18,4 +18,4 @@ size_t OldestOfMost(const std::vector<uint64_t>& replica_ids);
 
 }  // namespace rocksync
 
-#endif  // ROCKSYNC_REPLICATION_REPLICATOR_OLDEST_OF_MOST_H_
+#endif  // ROCKSYNC_REPLICATION_REPLICATOR_CONNECTION_EVICTION_H_

@@ -1,10 +1,10 @@
-#include "replication/peering/slow_network.h"
+#include "replication/peering/timeout_remedy.h"
 
 #include <string>
 
 namespace rocksync {
 
-rocksdb::Status NameRemedy(const rocksdb::Status& status) {
+rocksdb::Status AddTimeoutRemedy(const rocksdb::Status& status) {
   if (!status.IsTimedOut()) return status;
   constexpr char kRemedy[] =
       "if the link is slow, raise io_timeout on both sides (--peer-timeout-ms)";
