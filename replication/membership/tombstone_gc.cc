@@ -289,7 +289,7 @@ bool GcState::RecordProof(uint64_t my_id, uint64_t my_reading, uint64_t peer_id,
   return acknowledges_more;
 }
 
-bool GcState::RecordSource(uint64_t peer_id, const IncarnationId& incarnation,
+bool GcState::RecordSender(uint64_t peer_id, const IncarnationId& incarnation,
                            uint64_t time) {
   Member* const peer = Find(peer_id);
   if (peer == nullptr) return true;

@@ -268,7 +268,7 @@ struct GcState {
   // its reading, so the incarnation is known up to `time` from now on. Returns
   // false if the incarnation is over, by what was heard since: the pairs are
   // not to be taken.
-  bool RecordSource(uint64_t peer_id, const IncarnationId& incarnation,
+  bool RecordSender(uint64_t peer_id, const IncarnationId& incarnation,
                     uint64_t time);
 
   // Sets what this replica says of its own incarnation. Has no effect outside a

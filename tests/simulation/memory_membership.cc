@@ -123,7 +123,7 @@ absl::Status MemoryMembership::RecordSender(uint64_t peer_id,
                                             uint64_t latest) {
   if (fault_ == MemberFault::kTakeClonesForOne) return absl::OkStatus();
   GcState next = Now();
-  if (!next.RecordSource(peer_id, incarnation, latest)) {
+  if (!next.RecordSender(peer_id, incarnation, latest)) {
     return absl::UnavailableError("that incarnation of the peer is over");
   }
   storage_->SetGcState(std::move(next), /*sync=*/false);

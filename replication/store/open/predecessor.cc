@@ -97,7 +97,7 @@ Status Inherit(const Predecessor& predecessor, uint64_t wall_ms,
   const IncarnationId copied = {source.incarnation, source.incarnation_random};
   // All that the source issued up to the copy is taken, as in a session.
   if (met.incarnation != copied ||
-      !gc.RecordSource(source.replica_id, copied, met.clock)) {
+      !gc.RecordSender(source.replica_id, copied, met.clock)) {
     return Status::TryAgain(
         "rocksync: replica " + name + " has restarted meanwhile",
         "resync again");

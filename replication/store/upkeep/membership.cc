@@ -174,7 +174,7 @@ Status Membership::RecordSender(const Sender& sender, uint64_t epoch,
   if (now_.epoch != epoch) return Status::OK();
   {
     const std::lock_guard change(now_mutex_);
-    if (!now_.RecordSource(sender.replica_id, sender.incarnation, latest)) {
+    if (!now_.RecordSender(sender.replica_id, sender.incarnation, latest)) {
       return DoesNotGoOn();
     }
   }

@@ -295,7 +295,7 @@ bool GcWorld::Ship(size_t from, size_t to) {
   const Record& record = replicas_[from].now;
   const bool own = record.present && record.replica == IdOf(from);
   if (shape_.fault != GcFault::kClonesForOne &&
-      !replicas_[to].knows.RecordSource(IdOf(from),
+      !replicas_[to].knows.RecordSender(IdOf(from),
                                         replicas_[from].incarnation.incarnation,
                                         own ? record.time : 0)) {
     return false;

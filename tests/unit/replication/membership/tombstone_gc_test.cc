@@ -154,15 +154,15 @@ TEST(KnowledgeTest, APeerGoesOnInItsLine) {
 TEST(KnowledgeTest, WhatIsTakenMayBeLaterThanTheReading) {
   GcState a = Of(1, {1, 2});
   a.members[1].incarnation = InIncarnation(4, 7, 50);
-  EXPECT_TRUE(a.RecordSource(2, {4, 7}, 60));
+  EXPECT_TRUE(a.RecordSender(2, {4, 7}, 60));
   EXPECT_EQ(a.members[1].incarnation.clock, 60u);
-  EXPECT_TRUE(a.RecordSource(2, {4, 7}, 0));
+  EXPECT_TRUE(a.RecordSender(2, {4, 7}, 0));
   EXPECT_EQ(a.members[1].incarnation.clock, 60u);
   // A copy that parted at 55 is another one.
   EXPECT_FALSE(TwoContinues(a, InIncarnation(5, 7, 55)));
-  EXPECT_FALSE(a.RecordSource(2, {4, 8}, 60));
+  EXPECT_FALSE(a.RecordSender(2, {4, 8}, 60));
   GcState nobody;
-  EXPECT_TRUE(nobody.RecordSource(2, {4, 8}, 60));
+  EXPECT_TRUE(nobody.RecordSender(2, {4, 8}, 60));
 }
 
 TEST(KnowledgeTest, ReadingsAreTakenAsFarAsTheyAreTrusted) {
