@@ -1,4 +1,4 @@
-// Numbers with their nouns, as people read them.
+// Formats a count with its noun, as people read it.
 
 #ifndef ROCKSYNC_TOOLS_WITH_NOUN_H_
 #define ROCKSYNC_TOOLS_WITH_NOUN_H_
@@ -8,8 +8,8 @@
 
 namespace rocksync {
 
-// "1 pair", "2 pairs". `noun` in the singular; one with another plural than
-// that with an s comes with it.
+// Returns "1 pair", or "2 pairs". `noun` is the singular, and `plural` is
+// needed unless it is that with an s.
 inline std::string WithNoun(uint64_t count, const std::string& noun,
                             const std::string& plural = "") {
   std::string text = std::to_string(count) + " ";
@@ -17,7 +17,7 @@ inline std::string WithNoun(uint64_t count, const std::string& noun,
   return text + (plural.empty() ? noun + "s" : plural);
 }
 
-// Of what an index has elements of.
+// Formats a count of an index's elements.
 inline std::string CountedElements(uint64_t count) {
   return WithNoun(count, "pair or tombstone", "pairs and tombstones");
 }
