@@ -38,18 +38,19 @@ struct Admission {
 
 AdmissionConfig AdmissionConfigOf(const ReplicatorContext& replica);
 
-// AuthenticateAsDialer and AuthenticateAsListener run the two sides of the
-// authentication. OK: both sides have proven the secret; frames of up to
-// kMaxSetupFrameBytes are received from now on. InvalidArgument: one side does
-// not let the other in, and the peer has been told; or the peer's message is
-// malformed. The error's text says why. Other errors: the connection failed.
+// Runs the dialer's side of the authentication. OK: both sides have proven the
+// secret; frames of up to kMaxSetupFrameBytes are received from now on.
+// InvalidArgument: one side does not let the other in, and the peer has been
+// told; or the peer's message is malformed. The error's text says why. Other
+// errors: the connection failed.
 rocksdb::Status AuthenticateAsDialer(const AdmissionConfig& config,
                                      Connection* connection,
                                      Admission* admission);
-//
-// The listener's time limit counts from `began`, when this side began to wait
-// for the first message. `admission->auth_hello` is that message if
-// ReceiveClusterName has received it, else empty.
+
+// Runs the listener's side, with the results of AuthenticateAsDialer. The time
+// limit counts from `began`, when this side began to wait for the first
+// message. `admission->auth_hello` is that message if ReceiveClusterName has
+// received it, else empty.
 rocksdb::Status AuthenticateAsListener(const AdmissionConfig& config,
                                        AdmissionClock::time_point began,
                                        Connection* connection,
