@@ -30,8 +30,8 @@ struct AppliedChange {
 
   // What the change replaces: true if this replica knew a value or a tombstone
   // of the key. The replaced value, if any, is still what Get returns during
-  // the call. Whether the writer of `version` had seen `replaced_version` (a
-  // successor) or not (a race, of which the later write wins) cannot be told.
+  // the call. Nothing tells a successor, whose writer had seen
+  // `replaced_version`, from a race, of which the later write wins.
   bool replaces = false;
   bool replaced_tombstone = false;
   PairVersion replaced_version;

@@ -145,14 +145,14 @@ class ReplicatedDB : public VersionSpecificDB {
   // by a newer version of the library is refused; a copy of another replica is
   // refused with Aborted (no subcode), see open_copy_as_new_replica.
   //
-  // A child of fork whose parent had opened a database before opens none, and
-  // does not write to that of its parent: NotSupported, and Aborted from Close.
-  // RocksDB's threads are not in it, and both would write to one log. Deleting
-  // the database there only leaks it; what RocksDB writes around this class
-  // (GetRootDB) is not looked at. A child that is forked in a callback must not
-  // return from it: it ends with a message, but for the function of an Update,
-  // which is NotSupported then. Nor does a child use a transport of its
-  // parent's (tls_transport.h): make one after the fork.
+  // After fork, in a child whose parent had opened a database before (RocksDB's
+  // threads are not in the child, and both would write to one log):
+  // - Open and writes to the parent's database are NotSupported, Close is
+  //   Aborted. Deleting the database only leaks it. What RocksDB writes around
+  //   this class (GetRootDB) is not looked at.
+  // - A child that was forked in a callback and returns from it ends with a
+  //   message. In the function of an Update it returns, with NotSupported.
+  // - A transport of the parent's is not used (tls_transport.h): make one.
   static rocksdb::Status Open(const rocksdb::Options& options,
                               const ReplicatedDBOptions& replication,
                               const std::string& name, ReplicatedDB** db);
@@ -276,8 +276,8 @@ class ReplicatedDB : public VersionSpecificDB {
   // ignores its status.
   ~ReplicatedDB() override;
 
-  // Names of the replicated families, in ascending order. Costs a copy of the
-  // names, as each of these getters costs no IO unless it says so.
+  // Names of the replicated families, in ascending order. Copies the names.
+  // None of these getters does IO unless it says so.
   std::vector<std::string> ReplicatedFamilies() const;
 
   const ReplicatedDBOptions& replication_options() const;

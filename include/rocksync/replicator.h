@@ -37,11 +37,10 @@ struct ReplicatorLimits {
 
   // Sessions that this replica is in at once, dialed and accepted. One is
   // enough unless there are many peers: two peers in sessions with us at once
-  // may ship us the same pairs. A session over a slow link, of less than 1
-  // MiB/s, in which this replica only sends does not count, after its first
-  // seconds, nor does one whose peer has been silent for two seconds; up to
-  // three do not, and each holds up to max_session_bytes, as any other. At
-  // least 1.
+  // may ship us the same pairs. Up to three sessions do not count: those over a
+  // slow link, of less than 1 MiB/s, in which this replica only sends, after
+  // their first seconds; and those whose peer has been silent for two seconds.
+  // Each of these holds up to max_session_bytes, too. At least 1.
   size_t max_sessions = 1;
 };
 

@@ -64,7 +64,7 @@ struct StreamStats {
   // As they cross the wire, TLS included, if the transport knows.
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
-  // How often changes were given up on their way to the peer, since it took
+  // How often changes were given up on their way to the peer, because it took
   // them too slowly or they were too large for the stream, and how many.
   // Sessions have brought them, or do so at once.
   uint64_t gaps = 0;

@@ -17,8 +17,8 @@ struct VerifyOptions {
   // At most this many keys are told; a comparison that comes to more ends
   // there. At least 1. What differs at the first look may be in flight: up to
   // 20 000 keys of it (`max_keys` + 1, if that is more) are held and looked at
-  // again. Each costs its key and about 150 bytes, 16 MiB in all at most. The
-  // first look ends where it has come to so many, and if all of these have
+  // again. Each costs its key and about 150 bytes, 16 MiB in all at most. If
+  // more keys differ, the first look ends with these; if all of these have
   // arrived at a later look, the comparison is Incomplete.
   uint64_t max_keys = 1000;
 

@@ -97,7 +97,10 @@ rocksdb::Status AdminClient::Answer(
         // Otherwise lines without end would keep the caller.
         if (line == nullptr) {
           return rocksdb::Status::Corruption(
-              target_.address, "sends lines where one answer is due");
+              target_.address,
+              "answered with several replies where one is due; use a tool of "
+              "the "
+              "replica's release");
         }
         line(reply.text);
         break;

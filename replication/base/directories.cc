@@ -48,7 +48,10 @@ Status ExchangeDirectories(Env* env, const std::string& one,
     }
   }
 #endif
-  return Status::NotSupported("rocksync: directories cannot be exchanged");
+  return Status::NotSupported(
+      "rocksync: " + one + " and " + other + " cannot be exchanged",
+      "the system has no RENAME_EXCHANGE; move one away, then the other into "
+      "its place");
 }
 
 std::string AbsolutePath(Env* env, const std::string& path) {

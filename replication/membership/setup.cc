@@ -217,7 +217,8 @@ absl::Status Setup::Receive(std::string_view message) {
     return absl::InvalidArgumentError("a message after the set-up");
   }
   absl::Status status = absl::InvalidArgumentError(
-      "the peer does not speak rocksync, or speaks out of turn");
+      "the peer does not speak rocksync, or sent something else than what the "
+      "set-up awaits");
   if (!message.empty()) {
     const auto type = static_cast<MessageType>(message[0]);
     if (type == MessageType::kRefusal) {

@@ -136,10 +136,9 @@ absl::Status GcState::SetMembers(uint64_t next_epoch,
                      "; choose a larger one"));
   }
   if (next_epoch - epoch > kMaxEpochLeap) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("epoch ", next_epoch, " leaps ahead of epoch ", epoch,
-                     ", and there would be few left; choose one at most ",
-                     kMaxEpochLeap, " larger"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "epoch ", next_epoch, " is more than ", kMaxEpochLeap, " above epoch ",
+        epoch, "; choose ", epoch + kMaxEpochLeap, " at most"));
   }
   if (replica_ids.size() > kMaxMembers) {
     return absl::InvalidArgumentError(

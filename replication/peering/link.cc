@@ -292,7 +292,8 @@ void Link::NoteProof() {
       StoreAccess::MembershipOf(replica_->db)->Proved(mine_, peer_id_, theirs_);
   if (s.ok()) return;
   rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
-               "rocksync: could not persist the proof of equality with %s: %s",
+               "rocksync: could not persist the proof of equality with %s, so "
+               "tombstones stay until the next one: %s",
                peer_name().c_str(), s.ToString().c_str());
 }
 

@@ -152,7 +152,8 @@ class SetupTalk {
     if (s.ok()) return;
     rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, replica_->log,
                  "rocksync: could not persist that a peer refuses this replica "
-                 "as a copy or an older state: %s",
+                 "as a copy or an older state, so it may ask again after a "
+                 "restart: %s",
                  s.ToString().c_str());
   }
 

@@ -76,7 +76,7 @@ absl::Status ReplicaStreamHost::Take(size_t max_bytes, ChangeBatch* taken) {
   for (const Change& change : read.changes) {
     const std::optional<uint32_t> family =
         link_->view()->OrdinalOf(change.family_id);
-    if (!family.has_value()) return absl::UnavailableError("reconnecting");
+    if (!family.has_value()) return absl::UnavailableError(kTermsChanged);
     taken->changes.push_back({*family, change.key, change.version,
                               change.tombstone, change.value, change.source,
                               change.left_out});
@@ -104,7 +104,7 @@ absl::Status ReplicaStreamHost::Pay(size_t bytes) {
       [this] { return replica_->stopped() || ended_() || !TermsHold(); });
   if (paid && TermsHold()) return absl::OkStatus();
   return TermsHold() ? Failed(rocksdb::Status::Aborted("the stream ends"))
-                     : absl::UnavailableError("reconnecting");
+                     : absl::UnavailableError(kTermsChanged);
 }
 
 absl::Status ReplicaStreamHost::Send(std::string_view message) {

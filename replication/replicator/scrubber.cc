@@ -180,8 +180,8 @@ void Scrubber::ResolveQuarantined() {
   if (resolved == 0) return;
   rocksdb::Warn(
       replica_->log,
-      "rocksync: kept %llu quarantined pairs at version 0: no peer has "
-      "a later version",
+      "rocksync: %llu quarantined pairs are unversioned now, as no peer has a "
+      "later version: any version that a peer has will replace them",
       static_cast<unsigned long long>(resolved));
 }
 

@@ -18,7 +18,7 @@ Status IncomingChanges::Refusal(std::string_view what) const {
 }
 
 Status IncomingChanges::Receive(std::string_view message) {
-  if (!host_->TermsHold()) return absl::UnavailableError("reconnecting");
+  if (!host_->TermsHold()) return absl::UnavailableError(kTermsChanged);
   // A transport of the application's own may deliver an empty frame.
   if (message.empty()) return Refusal("an empty message of a stream");
   const std::string_view body = message.substr(1);

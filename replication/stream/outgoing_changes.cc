@@ -14,7 +14,7 @@ using absl::Status;
 constexpr size_t kReadBytes = size_t{64} << 10;
 constexpr uint64_t kMaxSilenceMs = 10'000;
 
-Status Reconnect() { return absl::UnavailableError("reconnecting"); }
+Status Reconnect() { return absl::UnavailableError(kTermsChanged); }
 
 }  // namespace
 

@@ -21,6 +21,11 @@
 
 namespace rocksync {
 
+// Why a stream ends whose set-up is out of date; the next one follows at once.
+inline constexpr char kTermsChanged[] =
+    "the families, the member list or the stable time has changed since the "
+    "set-up; reconnecting";
+
 // The facts that do not change once a stream is open.
 struct StreamFacts {
   uint64_t peer_id = 0;

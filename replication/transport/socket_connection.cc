@@ -286,7 +286,7 @@ rocksdb::Status SocketConnection::Receive(std::string* frame,
     lock.unlock();
     if (!frame->empty()) return rocksdb::Status::OK();
     const rocksdb::Status empty = rocksdb::Status::Corruption(
-        "from " + peer_name(), "an empty frame where one of a replica belongs");
+        "from " + peer_name(), "an empty frame, which no replica sends");
     Break(empty);
     return empty;
   }

@@ -168,7 +168,7 @@ FilterPlan PlanFilters(double n1, double m1, double n2, double m2, int slack) {
       const double bits =
           filter_bits +
           SketchBits(std::max(n1 - m1 + open1, left2), open1 + open2, slack);
-      if (bits < best.bits) best = {first.rate, second.rate, bits};
+      if (bits < best.bits) best = {first.rate, bits};
     }
   }
   return best.bits < kWorthwhile * none.bits ? best : none;

@@ -57,9 +57,8 @@ double KeyPlaneBits(double n, double differing, double surplus, uint32_t plane);
 
 // A plan of filters before the sketch. A rate of 1 means no filter.
 struct FilterPlan {
-  double first_rate = 1;   // of the filter of the side that speaks first
-  double second_rate = 1;  // of the other's, over what the first left open
-  double bits = 0;         // of filters and the sketch
+  double first_rate = 1;  // of the filter of the side that speaks first
+  double bits = 0;        // of filters and the sketch
 };
 
 // Plans filters over a grid of rates. The first and the second side hold n1 and

@@ -102,8 +102,8 @@ Status CheckIndexIsThere(const ReplicatedDBOptions& replication,
   }
   if (replication.adopt_existing) return Status::OK();
   return Status::InvalidArgument(
-      "rocksync: " + name + " is a plain database",
-      "set ReplicatedDBOptions::adopt_existing to take it over");
+      "rocksync: " + name + " is a plain database, not a replica",
+      "set ReplicatedDBOptions::adopt_existing to make it one");
 }
 
 // RocksDB opens this family by itself (DBOptions::persist_stats_to_disk), and

@@ -473,7 +473,10 @@ Status Opening::LookForEntries() {
   if (missing.any) {
     recheck_ = true;
     rocksdb::Warn(db_->GetDBOptions().info_log,
-                  "rocksync: pairs without an index entry; re-checking");
+                  "rocksync: %s has pairs without an index entry, written by "
+                  "another program or left by a loss; comparing all pairs with "
+                  "the index",
+                  name_.c_str());
   }
   lost_families_ = std::move(missing.lost_families);
   return status;

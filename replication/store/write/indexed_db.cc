@@ -114,9 +114,9 @@ Status IndexedDB::CheckOpen() const {
   // held.
   const Status here = CheckMayWriteHere();
   if (!here.ok()) return here;
-  return closed_
-             ? Status::ShutdownInProgress("rocksync: the database is closed")
-             : Status::OK();
+  return closed_ ? Status::ShutdownInProgress(
+                       "rocksync: the database is closed", db()->GetName())
+                 : Status::OK();
 }
 
 }  // namespace rocksync

@@ -150,6 +150,7 @@ Status Writer::CommitOne(const WriteOptions& options, uint64_t wall_ms,
 
 Status Writer::WriteMany(const WriteOptions& options,
                          rocksdb::WriteBatch* batch) {
+  // As RocksDB says it.
   if (batch == nullptr) return Status::Corruption("Batch is nullptr!");
   Status status = indexed_->CheckOpen();
   FamiliesInUse now = indexed_->families();
