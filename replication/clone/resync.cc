@@ -28,6 +28,7 @@
 #include "replication/clone/open_replica.h"
 #include "replication/peering/link.h"
 #include "replication/peering/replicator_context.h"
+#include "replication/session/conflict.h"
 #include "replication/session/difference.h"
 #include "replication/session/session.h"
 #include "replication/store/directory/directory_switch.h"
@@ -236,7 +237,9 @@ bool Resyncing::MuchIsToCome(Link* link) const {
       ++missing_here;
       ++to_come;
     } else if (difference.theirs.state != Held::State::kNothing &&
-               difference.theirs.version >= difference.mine.version) {
+               CompareVersions(difference.theirs.version,
+                               difference.mine.version) !=
+                   VersionOrder::kOlder) {
       ++to_come;
     }
     return to_come < kSample;

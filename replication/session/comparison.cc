@@ -33,12 +33,12 @@ Comparison::Comparison(Role role, const PartContext& context,
 // --- The peer's turn --------------------------------------------------------
 
 bool Comparison::Expects(MessageType type, uint8_t flags) const {
-  const StageFacts terms = {.whole_set = whole_set_.rounds() != nullptr,
+  const StageFacts facts = {.whole_set = whole_set_.rounds() != nullptr,
                             .only = batches_.only(),
                             .works = work() != nullptr,
                             .may_be_pure = whole_set_.may_propose(),
                             .may_refine = parts_.locator.locations() == 1};
-  return MayCome(stage_, terms, type, flags);
+  return MayCome(stage_, facts, type, flags);
 }
 
 absl::Status Comparison::Receive(MessageType type, uint8_t flags,

@@ -426,8 +426,9 @@ Status Applier::ContendWith(const Family& family, const Pair& pair,
 Status Applier::ContendWithQuarantined(const Family& family, const Pair& pair,
                                        const IndexKey& key, StoredEntry* stored,
                                        Contest* contest) {
+  const VersionOrder order = CompareVersions(pair.version, stored->version);
   *contest = Contest::kWins;
-  if (SaysAnything(*stored) && pair.version > stored->version) {
+  if (SaysAnything(*stored) && order == VersionOrder::kNewer) {
     return Status::OK();
   }
   Examination found;
@@ -443,7 +444,7 @@ Status Applier::ContendWithQuarantined(const Family& family, const Pair& pair,
       stored->quarantined = false;
       break;
     case Examination::Verdict::kUnreadable:
-      if (pair.version < stored->version && !has_persisted()) {
+      if (order == VersionOrder::kOlder && !has_persisted()) {
         *contest = Contest::kDeferred;
       }
       break;
