@@ -46,10 +46,10 @@ enum class Ownership {
 struct FoundOwner {
   Ownership ownership = Ownership::kUnowned;
   // Where the other database is or was; empty if kUnowned, kOwn or kWithin.
-  std::string other;
+  std::string other = {};
   // The directory of another database, or of its log, that the path lies in; of
   // kWithin, and of kUnowned if there is one.
-  std::string enclosing;
+  std::string enclosing = {};
 
   bool IsOwnedByOther() const { return ownership > Ownership::kOwn; }
 };
