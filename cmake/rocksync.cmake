@@ -303,6 +303,8 @@ function(rocksync_instrument target)
   get_target_property(shared ${target} PRECOMPILE_HEADERS_REUSE_FROM)
   if(shared STREQUAL "rocksync_precompiled_library")
     rocksync_precompile(${target} instrumented)
+  elseif(shared)
+    set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()
 
