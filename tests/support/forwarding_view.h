@@ -27,6 +27,8 @@ class ForwardingSnapshot : public StorageSnapshot {
   std::span<const Digest> LeafDigests() const override {
     return snapshot_->LeafDigests();
   }
+  absl::Status CheckHolds() const override { return snapshot_->CheckHolds(); }
+  void DigestsDisagree() const override { snapshot_->DigestsDisagree(); }
   absl::Status ScanPositions(uint64_t first, uint64_t last,
                              const Visit& visit) const override {
     return snapshot_->ScanPositions(first, last, visit);
@@ -48,6 +50,9 @@ class ForwardingSnapshot : public StorageSnapshot {
       const IndexEntry& entry) const override {
     return snapshot_->ReadValue(entry);
   }
+
+ protected:
+  const StorageSnapshot& snapshot() const { return *snapshot_; }
 
  private:
   const std::unique_ptr<StorageSnapshot> snapshot_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,12 +41,14 @@ using rocksdb::Slice;
 using rocksdb::Status;
 using WalProcessingOption = rocksdb::WalFilter::WalProcessingOption;
 
-// Looks for a change of the index's meta records in a batch.
+// Looks for a change of the index's meta records in a batch, and which families
+// the batch writes to.
 class MetaRecordFinder final : public BatchHandler {
  public:
   explicit MetaRecordFinder(uint32_t index_id) : index_id_(index_id) {}
 
   bool found() const { return found_; }
+  const std::set<uint32_t>& families() const { return families_; }
 
   Status PutCF(uint32_t id, const Slice& key, const Slice&) override {
     return See(id, key);
@@ -61,28 +64,34 @@ class MetaRecordFinder final : public BatchHandler {
     return See(id, key);
   }
   Status DeleteRangeCF(uint32_t id, const Slice&, const Slice&) override {
+    families_.insert(id);
     found_ = found_ || id == index_id_;
     return {};
   }
-  Status OtherPutCF(uint32_t, const char*) override { return {}; }
+  Status OtherPutCF(uint32_t id, const char*) override {
+    families_.insert(id);
+    return {};
+  }
   void LogData(const Slice&) override {}
   Status MarkNoop(bool) override { return {}; }
-  bool Continue() override { return !found_; }
+  bool Continue() override { return true; }
 
  private:
   Status See(uint32_t id, const Slice& key) {
+    families_.insert(id);
     found_ = found_ || (id == index_id_ && key.starts_with(MetaKey({})));
     return {};
   }
 
   const uint32_t index_id_;
   bool found_ = false;
+  std::set<uint32_t> families_;
 };
 
 // Has RocksDB replay only what has a meta record of the index: the whole log
 // would have to fit into memory, since a database that is open for reading
-// cannot flush. Counts the batches that RocksDB reads, and looks for
-// unreplayable ones among them.
+// cannot flush. Counts the batches that RocksDB reads, looks for unreplayable
+// ones among them, and notes of which families the log has writes.
 class MetaRecordsOnly final : public rocksdb::WalFilter {
  public:
   explicit MetaRecordsOnly(const std::vector<ColumnFamilyDescriptor>& families)
@@ -96,6 +105,7 @@ class MetaRecordsOnly final : public rocksdb::WalFilter {
       const std::map<uint32_t, uint64_t>& log_numbers,
       const std::map<std::string, uint32_t>& ids) override {
     unreplayable_.ColumnFamilyLogNumberMap(log_numbers, ids);
+    log_numbers_ = log_numbers;
     const auto index = ids.find(kIndexFamilyName);
     if (index != ids.end()) index_id_ = index->second;
   }
@@ -103,6 +113,10 @@ class MetaRecordsOnly final : public rocksdb::WalFilter {
   uint64_t BatchesOf(uint64_t log) const {
     const auto found = batches_.find(log);
     return found == batches_.end() ? 0 : found->second;
+  }
+  // Returns whether all writes to a family that can be read are in tables.
+  bool AllIsInTables(uint32_t family) const {
+    return all_were_read_ && !in_log_.contains(family);
   }
 
   WalProcessingOption LogRecordFound(unsigned long long log,
@@ -117,6 +131,13 @@ class MetaRecordsOnly final : public rocksdb::WalFilter {
     }
     MetaRecordFinder finder(index_id_);
     const bool read = batch.Iterate(&finder).ok();
+    all_were_read_ = all_were_read_ && read;
+    for (const uint32_t family : finder.families()) {
+      const auto first = log_numbers_.find(family);
+      if (first == log_numbers_.end() || log >= first->second) {
+        in_log_.insert(family);
+      }
+    }
     return read && !finder.found() ? WalProcessingOption::kIgnoreCurrentRecord
                                    : WalProcessingOption::kContinueProcessing;
   }
@@ -125,6 +146,10 @@ class MetaRecordsOnly final : public rocksdb::WalFilter {
   UnreplayableRecords unreplayable_;
   uint32_t index_id_ = UINT32_MAX;
   std::map<uint64_t, uint64_t> batches_;  // by the number of the log
+  // Of each family the number of the first log that is replayed.
+  std::map<uint32_t, uint64_t> log_numbers_;
+  std::set<uint32_t> in_log_;
+  bool all_were_read_ = true;
 };
 
 class Look {
@@ -262,9 +287,17 @@ Status Look::JudgeFamilies() {
   const ElementHasher hasher(replication_.cluster_secret);
   const IndexReader reader(db_.get(), index_, &hasher,
                            records_.indexed.identity.home_id);
+  // Nor was what the log has of a family: pairs that were deleted since their
+  // table was written would look like pairs without entries. Opening::
+  // LookForEntries looks at these once the log is replayed.
+  std::vector<FamilyRecord> in_tables;
+  std::copy_if(records_.family_records.begin(), records_.family_records.end(),
+               std::back_inserter(in_tables), [this](const FamilyRecord& one) {
+                 return filter_.AllIsInTables(one.id);
+               });
   MissingEntries missing;
-  return LookForMissingEntries(replication_, name_, reader,
-                               records_.family_records, handles_, &missing);
+  return LookForMissingEntries(replication_, name_, reader, in_tables, handles_,
+                               &missing);
 }
 
 // Counts the sound batches that RocksDB drops, in the log files that it needs.

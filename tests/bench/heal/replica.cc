@@ -33,11 +33,18 @@ bool Check(const rocksdb::Status& status) {
   return status.ok();
 }
 
-bool Write(rocksdb::DB* db, const Pairs& pairs) {
+namespace {
+
+// Random bytes: a window of them that moves on by a pair costs nothing to make.
+std::string NoiseOf(const Pairs& pairs) {
   std::mt19937_64 random(pairs.first + (pairs.generation << 40));
-  // A window of random bytes that moves on by a pair costs nothing to make.
   std::string noise(pairs.value_bytes + (size_t{1} << 20), '\0');
   for (char& byte : noise) byte = static_cast<char>(random());
+  return noise;
+}
+
+bool Write(rocksdb::DB* db, const Pairs& pairs, const std::string& noise) {
+  std::mt19937_64 random(pairs.first + (pairs.generation << 40) + 1);
   const uint64_t in_batch = std::clamp<uint64_t>(
       kBatchBytes / std::max<uint64_t>(pairs.value_bytes, 1), 1, kBatchPairs);
   for (uint64_t at = 0; at < pairs.count;) {
@@ -50,6 +57,12 @@ bool Write(rocksdb::DB* db, const Pairs& pairs) {
     if (!Check(db->Write({}, &batch))) return false;
   }
   return true;
+}
+
+}  // namespace
+
+bool Write(rocksdb::DB* db, const Pairs& pairs) {
+  return Write(db, pairs, NoiseOf(pairs));
 }
 
 bool Settle(rocksdb::DB* db) {
@@ -66,8 +79,9 @@ double SecondsOfPlainWrites(const std::string& directory, const Pairs& before,
   std::unique_ptr<rocksdb::DB> db;
   if (!Check(OpenPlain(options, directory, &db))) return -1;
   if (!Write(db.get(), before) || !Settle(db.get())) return -1;
+  const std::string noise = NoiseOf(pairs);
   const Clock::time_point start = Clock::now();
-  if (!Write(db.get(), pairs)) return -1;
+  if (!Write(db.get(), pairs, noise)) return -1;
   const double seconds =
       std::chrono::duration<double>(Clock::now() - start).count();
   db.reset();

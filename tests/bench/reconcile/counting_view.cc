@@ -1,7 +1,11 @@
 #include "tests/bench/reconcile/counting_view.h"
 
 #include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "replication/store/store_access.h"
 
@@ -37,6 +41,21 @@ class CountingSnapshot final : public ForwardingSnapshot {
       uint32_t family, std::string_view key) const override {
     ++*read_;
     return ForwardingSnapshot::FindKey(family, key);
+  }
+  // As the snapshot does it, which is faster than one by one. Not counted:
+  // entries that it steps over between elements that lie close together.
+  std::vector<absl::StatusOr<IndexEntry>> FindElements(
+      std::span<const PlacedElement> elements, size_t max_bytes,
+      const std::function<bool()>& cancelled) const override {
+    auto found = snapshot().FindElements(elements, max_bytes, cancelled);
+    *read_ += found.size();
+    return found;
+  }
+  std::unique_ptr<ValueReader> NewValueReader(size_t values) const override {
+    return snapshot().NewValueReader(values);
+  }
+  absl::Status CheckEntry(const IndexEntry& entry) const override {
+    return snapshot().CheckEntry(entry);
   }
 
  private:

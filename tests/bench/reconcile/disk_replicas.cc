@@ -99,19 +99,34 @@ bool DiskReplicas::AddTo(uint64_t only_a, uint64_t only_b) {
          Write(b_.get(), first + only_a, only_b);
 }
 
+// REQUIRES: fewer were drawn than there are.
+uint64_t DiskReplicas::DrawAnother(std::unordered_set<uint64_t>* drawn) {
+  while (true) {
+    const uint64_t number = random_() % written_;
+    if (drawn->insert(number).second) return number;
+  }
+}
+
 bool DiskReplicas::Overwrite(uint64_t pairs, bool half_of_them_on_b) {
+  std::unordered_set<uint64_t> drawn;
   for (uint64_t at = 0; at < pairs; ++at) {
     ReplicatedDB* const db =
         half_of_them_on_b && at % 2 == 1 ? b_.get() : a_.get();
-    if (!Touch(db, &random_)) return false;
+    if (!Put(db, DrawAnother(&drawn), random_())) return false;
   }
   return true;
 }
 
 bool DiskReplicas::Touch(ReplicatedDB* db, std::mt19937_64* random) const {
-  std::string value;
-  PutFixed64(&value, (*random)());
-  return Check(db->Put({}, KeyOf((*random)() % written_), value));
+  const uint64_t number = (*random)() % written_;
+  return Put(db, number, (*random)());
+}
+
+bool DiskReplicas::Put(ReplicatedDB* db, uint64_t number,
+                       uint64_t value) const {
+  std::string bytes;
+  PutFixed64(&bytes, value);
+  return Check(db->Put({}, KeyOf(number), bytes));
 }
 
 bool DiskReplicas::Open(const std::string& name,
@@ -158,9 +173,10 @@ bool DiskReplicas::OverwriteBoth(uint64_t count) {
           .count());
   std::vector<Pair> pairs;
   std::vector<ApplyOutcome> outcomes;
+  std::unordered_set<uint64_t> drawn;
   for (uint64_t at = 0; at < count; ++at) {
     Pair pair;
-    pair.key = KeyOf(random_() % written_);
+    pair.key = KeyOf(DrawAnother(&drawn));
     pair.version = {.time = now_ms << 16, .replica = 3};
     pair.value.assign(kValueBytes, 'w');
     pairs.push_back(std::move(pair));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "rocksync/replicated_db.h"
@@ -52,6 +53,8 @@ class DiskReplicas {
   // A copy of what Make wrote, opened.
   bool OpenCopy(const std::string& name, std::unique_ptr<ReplicatedDB>* db);
   bool Write(ReplicatedDB* db, uint64_t first, uint64_t count);
+  bool Put(ReplicatedDB* db, uint64_t number, uint64_t value) const;
+  uint64_t DrawAnother(std::unordered_set<uint64_t>* drawn);
   bool ReadyDigests();
 
   const std::string directory_;

@@ -86,6 +86,29 @@ TEST_F(TombstoneSweepTest, DigestsStepOnceOverWhatItRemoved) {
   EXPECT_LE(stepped, 3 * kGone);
 }
 
+// Its pairs are in tables without an entry, and their deletions in the log
+// alone: the next opening replays that before it calls the entries lost.
+TEST_F(TombstoneSweepTest, OfADrainedFamilyWhoseDeletionsAreNotFlushed) {
+  OpenWithView();
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_ROCKS_OK(Put("key" + std::to_string(i), "v"));
+  }
+  ASSERT_ROCKS_OK(db_->Flush({}));
+  ASSERT_ROCKS_OK(indexed()->db()->Flush({}, indexed()->reader().index()));
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_ROCKS_OK(db_->Delete({}, "key" + std::to_string(i)));
+  }
+  Forget(Clock());
+  ASSERT_TRUE(Eventually([this] { return Removed() == 100 && Swept(); }));
+  ASSERT_ROCKS_OK(indexed()->db()->Flush({}, indexed()->reader().index()));
+  view_.reset();
+  ASSERT_ROCKS_OK(db_->Close());
+  db_.reset();
+  ASSERT_ROCKS_OK(Open());
+  EXPECT_TRUE(db_->GetIndexBuildProgress().done);
+  EXPECT_EQ(Total().count, 0u);
+}
+
 // What it wrote behind the seal would look like another program's.
 TEST_F(TombstoneSweepTest, EndsBeforeTheSeal) {
   OpenWithView();

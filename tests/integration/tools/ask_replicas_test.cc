@@ -185,6 +185,7 @@ TEST(AskReplicasTest, StopsWhenItIsTold) {
       AskReplicas(Target(), {"silent:1", "connecting:1"},
                   {.time = {}, .stop = [&] { return stop.load(); }});
   stopping.join();
+  ASSERT_EQ(answers.size(), 2u);
   for (const ReplicaAnswer& answer : answers) {
     EXPECT_TRUE(answer.status.IsAborted()) << answer.status.ToString();
   }
