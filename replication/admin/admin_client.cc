@@ -99,8 +99,7 @@ rocksdb::Status AdminClient::Answer(
           return rocksdb::Status::Corruption(
               target_.address,
               "answered with several replies where one is due; use a tool of "
-              "the "
-              "replica's release");
+              "the replica's release");
         }
         line(reply.text);
         break;
